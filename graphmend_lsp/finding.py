@@ -1,0 +1,125 @@
+"""What the analysis says: findings with evidence, and for each an offer or a refusal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from graphmend_lsp.text import Edit, Span
+
+Severity = Literal["error", "warning", "information", "hint"]
+Confidence = Literal["explicit", "implied"]
+Safety = Literal["safe", "unsafe"]
+Reason = Literal[
+    "alias",
+    "dtype",
+    "shape",
+    "may-raise",
+    "state-write",
+    "random",
+    "gradient",
+    "side-effect",
+    "heavy",
+    "control-flow",
+    "caught-exception",
+    "exception-type",
+    "unbound-name",
+    "container-mutation",
+    "host-value",
+    "deliberate",
+    "location",
+    "unsupported",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One step of the chain that makes a value tensor-valued or a region compiled.
+
+    ``path`` is None for the file of the finding itself.
+    """
+
+    span: Span
+    message: str
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file an offer needs beside its edits (the runtime, ``_graphmend.py``)."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The text an offer stands for: edits of the finding's own file, and files to create."""
+
+    edits: tuple[Edit, ...]
+    creates: tuple[NewFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One possible change for a finding whose legality has been proved (``safe``) or not (``unsafe``).
+
+    ``changes`` says in the user's terms what behaviour changes; empty for a safe offer.  The edits
+    are computed on demand by ``graphmend_lsp.check.resolve``.
+    """
+
+    kind: str
+    title: str
+    safety: Safety
+    changes: str = ""
+    reasons: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a transformation is not offered: ``reason`` from the closed list, ``message`` in words."""
+
+    kind: str
+    reason: Reason
+    message: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A break site predicted by a rule.
+
+    ``function`` is the qualified name of the function it stands in, ``entry`` the region's entry
+    that reaches it.  ``gb`` is PyTorch's id ("GB0170") on the release assumed, or None.
+    """
+
+    code: str
+    name: str
+    path: str
+    span: Span
+    message: str
+    severity: Severity
+    function: str
+    entry: str
+    confidence: Confidence
+    evidence: tuple[Evidence, ...] = ()
+    offers: tuple[Offer, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    gb: str | None = None
+    statement: Span = field(default=Span(1, 0, 1, 0), compare=False)
+
+    @property
+    def gb_url(self) -> str | None:
+        """PyTorch's page on this kind of break."""
+        if self.gb is None:
+            return None
+        return f"https://meta-pytorch.github.io/compile-graph-break-site/gb/{self.gb.lower()}.html"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A file that could not be analysed: ``line`` is 1-based, or None where there is none."""
+
+    path: str
+    line: int | None
+    message: str
