@@ -1,90 +1,335 @@
-"""The pure core's front door: text in, findings out; findings in, edits out.  TEMPORARY STUB (the real one keeps these signatures)."""
+"""The pure core's front door: text in, findings out; findings in, edits out.
+
+Nothing here reads a file, runs the user's code or knows a protocol.  Other files of the program are seen
+through the ``ProgramView`` that is handed in.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field, replace
 
-from graphmend_lsp.finding import Change, Evidence, Finding, Offer, Problem, Refusal
+from graphmend_lsp import mend as mending
+from graphmend_lsp.finding import Change, Confidence, Evidence, Finding, NewFile, Offer, Problem, Refusal, Severity
+from graphmend_lsp.flow.engine import Engine
+from graphmend_lsp.flow.events import Event, Facts
+from graphmend_lsp.flow.host import SILENT_REGISTRIES
+from graphmend_lsp.flow.values import Why
+from graphmend_lsp.mend.base import Site
+from graphmend_lsp.model.module import Loader, Module
+from graphmend_lsp.model.program import NoProgram, ProgramView, RuntimePlace
+from graphmend_lsp.model.regions import Entry, entries
+from graphmend_lsp.parse import Parsed, Place, parse
+from graphmend_lsp.rules import Flag, Rule, all_rules
 from graphmend_lsp.settings import Settings
-from graphmend_lsp.text import Edit, Span, apply_edits
+from graphmend_lsp.suppress import Suppression, suppressions
+from graphmend_lsp.text import Span, apply_edits
+
+__all__ = [
+    "Analysis",
+    "Mended",
+    "NoProgram",
+    "ProgramView",
+    "RuntimePlace",
+    "check",
+    "mend",
+    "resolve",
+]
+
+_EXPORT_CODES = frozenset({"GM101", "GM102", "GM103", "GM301"})
+_MAX_EVIDENCE = 8
+_MAX_ROUNDS = 60
 
 
-class ProgramView(Protocol):
-    """What the analysis may ask about the program around one file.  Implemented in ``project``."""
-
-    def source(self, module: str) -> tuple[str, str] | None:
-        """``(path, text)`` of a module of the same project by absolute dotted name, or None."""
-        ...
-
-    def module_name(self, path: str) -> tuple[str, bool]:
-        """``(absolute dotted name, is it a package's __init__)`` of a file."""
-        ...
-
-    def runtime(self, path: str) -> "RuntimePlace":
-        """Where mended code in ``path`` finds ``graph_effect`` and ``select``."""
-        ...
-
-
-@dataclass(frozen=True)
-class RuntimePlace:
-    """``module``: what to write after ``from`` (e.g. ``..._graphmend`` or ``_graphmend``); ``path``/``text``: the
-    file that must be created for it, None if it exists already (up to date) or comes from the package."""
-
-    module: str
-    path: str | None = None
-    text: str | None = None
-
-
-class NoProgram:
-    """A file on its own."""
-
-    def source(self, module: str) -> tuple[str, str] | None:
-        return None
-
-    def module_name(self, path: str) -> tuple[str, bool]:
-        return "", False
-
-    def runtime(self, path: str) -> RuntimePlace:
-        return RuntimePlace("graphmend_lsp.runtime._graphmend")
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Analysis:
-    """Everything known about one version of one file.  Immutable; pass it as ``previous`` to the next check."""
+    """Everything known about one version of one file.  Immutable; pass it as ``previous`` to the next check.
+
+    ``problems`` names the part that does not parse; findings of the rest are there all the same.
+    """
 
     path: str
     text: str
     findings: tuple[Finding, ...]
-    problems: tuple[Problem, ...]      # syntax error: findings of untouched functions are kept from ``previous``
+    problems: tuple[Problem, ...]
     unused_suppressions: tuple[Span, ...] = ()
+    parsed: Parsed | None = field(default=None, repr=False)
+    sites: tuple[Site | None, ...] = field(default=(), repr=False)
+    """The site of each finding, in the same order."""
+
+    def site(self, finding: Finding) -> Site | None:
+        for known, site in zip(self.findings, self.sites, strict=False):
+            if known == finding:
+                return site
+        return None
 
 
-def check(text: str, path: str = "<stdin>", *, program: ProgramView = NoProgram(), settings: Settings = Settings(),
-          previous: Analysis | None = None) -> Analysis:
+def check(
+    text: str,
+    path: str = "<stdin>",
+    *,
+    program: ProgramView | None = None,
+    settings: Settings | None = None,
+    previous: Analysis | None = None,
+) -> Analysis:
     """Findings of one file, in order of position.  Never raises on bad input: see ``Analysis.problems``."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return Analysis(path, text, previous.findings if previous else (), (Problem(path, getattr(error, "lineno", None), str(error)),))
-    found = []
-    for fn in ast.walk(tree):
-        if isinstance(fn, ast.FunctionDef) and fn.name == "forward":
-            for node in ast.walk(fn):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
-                    span = Span(node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0)
-                    found.append(Finding("GM201", "print-in-graph", path, span, "`print` runs on the host; torch.compile splits the graph here",
-                        "warning", "forward", "forward", "implied", (Evidence(Span(fn.lineno, 0, fn.lineno, 3), "compiled as nn.Module.forward"),),
-                        (Offer("defer", "Defer the print out of the graph", "safe"),
-                         Offer("delete", "Delete this print", "unsafe", "the text is no longer printed")), (Refusal("move", "side-effect", "another print follows"),) , "GB0059"))
-    return Analysis(path, text, tuple(f for f in found if settings.wants(f.code)), ())
+    settings = settings or Settings()
+    parsed = parse(text, previous.parsed if previous is not None and previous.path == path else None)
+    problems: tuple[Problem, ...] = ()
+    if parsed.failure is not None:
+        problems = (Problem(path, parsed.failure.line, parsed.failure.message),)
+    found: list[tuple[Finding, Site | None]] = []
+    if "torch" in text or settings.entries or _may_use_torch(text):
+        found = _Checker(path, parsed, program or NoProgram(), settings).run()
+    marks = suppressions(text)
+    kept = [(f, s) for f, s in found if not _suppressed(f, marks)]
+    unused = [mark for mark in marks if mark.unused]
+    if settings.wants("GM001"):
+        kept += [(_unused(path, mark), None) for mark in unused]
+    kept.sort(key=lambda row: (row[0].span, row[0].code))
+    return Analysis(
+        path,
+        text,
+        tuple(f for f, _ in kept),
+        problems,
+        tuple(mark.span for mark in unused),
+        parsed,
+        tuple(s for _, s in kept),
+    )
 
 
-def resolve(analysis: Analysis, finding: Finding, offer: Offer, *, program: ProgramView = NoProgram(), settings: Settings = Settings()) -> Change | Refusal:
+def _may_use_torch(text: str) -> bool:
+    """A file can subclass a project's own module class without naming torch."""
+    return "def forward" in text
+
+
+def _suppressed(finding: Finding, marks: list[Suppression]) -> bool:
+    hit = False
+    for mark in marks:
+        if not mark.covers(finding.code):
+            continue
+        lines = {finding.span.line, finding.span.end_line, finding.statement.line, finding.statement.end_line}
+        if mark.line is None or mark.line in lines:
+            mark.used.add(finding.code)
+            hit = True
+    return hit
+
+
+def _unused(path: str, mark: Suppression) -> Finding:
+    message = "this comment suppresses nothing"
+    return Finding(
+        "GM001", "unused-suppression", path, mark.span, message, "information", "", "", "implied", statement=mark.span
+    )
+
+
+@dataclass(eq=False)
+class _Hit:
+    """One event that a rule flags, with the contexts in which it was met."""
+
+    rule: Rule
+    flag: Flag
+    event: Event
+    entry: Entry
+    facts: Facts
+    others: list[Facts] = field(default_factory=list[Facts])
+    callers: list[Facts] = field(default_factory=list[Facts])
+
+
+class _Checker:
+    """One check of one file."""
+
+    def __init__(self, path: str, parsed: Parsed, program: ProgramView, settings: Settings) -> None:
+        self.path = path
+        self.parsed = parsed
+        self.settings = settings
+        self.loader = Loader(program)
+        self.module: Module = self.loader.module(path, parsed)
+        self.engine = Engine(self.loader)
+        self.rules = {kind: [r for r in all_rules() if kind in r.kinds] for r in all_rules() for kind in r.kinds}
+
+    def run(self) -> list[tuple[Finding, Site | None]]:
+        self.engine.silent |= _silent_functions(self.parsed, self.module)
+        hits: dict[tuple[str, int, int], _Hit] = {}
+        regions = entries(self.module, self.settings.entries, self.engine.is_module, self.engine.method)
+        regions.sort(key=lambda entry: not entry.explicit)
+        contexts: dict[int, list[Facts]] = {}
+        callers: dict[int, list[Facts]] = {}
+        reached = [(entry, self._reached(entry, callers)) for entry in regions]
+        for _, facts_list in reached:
+            for facts in facts_list:
+                known = contexts.setdefault(id(facts.function.node), [])
+                if facts not in known:
+                    known.append(facts)
+        for entry, facts_list in reached:
+            for facts in facts_list:
+                if facts.function.module is self.module:
+                    self._flag(entry, facts, hits)
+        for hit in hits.values():
+            key = id(hit.event.function.node)
+            hit.others = [f for f in contexts.get(key, []) if f is not hit.facts]
+            hit.callers = callers.get(key, [])
+        return [self._finding(hit) for hit in hits.values()]
+
+    def _reached(self, entry: Entry, callers: dict[int, list[Facts]]) -> list[Facts]:
+        """Facts of the entry and of everything it calls."""
+        start = self.engine.generic(entry.function)
+        found: list[Facts] = []
+        todo = [start] if start is not None else []
+        seen: set[int] = set()
+        while todo:
+            facts = todo.pop()
+            if id(facts) in seen:
+                continue
+            seen.add(id(facts))
+            found.append(facts)
+            for callee in facts.callees:
+                callers.setdefault(id(callee.function.node), []).append(facts)
+                todo.append(callee)
+        return found
+
+    def _flag(self, entry: Entry, facts: Facts, hits: dict[tuple[str, int, int], _Hit]) -> None:
+        for event in facts.events:
+            for rule in self.rules.get(event.kind, ()):
+                if not self.settings.wants(rule.code):
+                    continue
+                if entry.kind == "export" and rule.code not in _EXPORT_CODES:
+                    continue
+                if _part_of_another(event):
+                    continue
+                flag = rule.flag(event)
+                if flag is None:
+                    continue
+                key = (rule.code, id(flag.node), id(event.node))
+                known = hits.get(key)
+                if known is None:
+                    hits[key] = _Hit(rule, flag, event, entry, facts)
+                elif entry.fullgraph and not known.entry.fullgraph:
+                    known.entry = entry
+
+    # -- findings --------------------------------------------------------------------------------
+
+    def _finding(self, hit: _Hit) -> tuple[Finding, Site | None]:
+        event = hit.event
+        site = Site(
+            hit.rule.code, event, hit.facts, tuple(hit.others), tuple(hit.callers), self.engine, self.module
+        )
+        chunk = event.function.chunk
+        shift = self.parsed.by_id[chunk.id].shift
+        offers, refusals = mending.proposals(site)
+        statement = chunk.span(event.stmt)
+        finding = Finding(
+            hit.rule.code,
+            hit.rule.name,
+            self.path,
+            chunk.span(hit.flag.node).shifted(shift),
+            hit.flag.message.replace("{origin}", self._origin(hit.flag.why)),
+            self._severity(hit),
+            event.function.qualname,
+            hit.entry.name,
+            "explicit" if hit.entry.explicit else "implied",
+            self._evidence(hit),
+            offers,
+            tuple(replace(r, span=r.span.shifted(shift) if r.span is not None else None) for r in refusals),
+            hit.rule.gb or None,
+            statement.shifted(shift),
+        )
+        return finding, site
+
+    def _severity(self, hit: _Hit) -> Severity:
+        chosen = self.settings.severity.get(hit.rule.code)
+        if chosen is not None:
+            return chosen
+        if hit.entry.fullgraph:
+            return "error"
+        confidence: Confidence = "explicit" if hit.entry.explicit else "implied"
+        return "warning" if confidence == "explicit" else "information"
+
+    def _origin(self, why: Why | None) -> str:
+        """Where a value comes from, for the message: " (`mask`: a parameter, line 41)"."""
+        if why is None:
+            return ""
+        while why.parent is not None and why.path == self.path and why.parent.path == self.path:
+            why = why.parent
+        span = self._span(why.place, why.path)
+        words = why.message.replace(" is a parameter", ": a parameter", 1)
+        line = f", line {span.line}" if span is not None else ""
+        return f" ({words}{line})"
+
+    def _evidence(self, hit: _Hit) -> tuple[Evidence, ...]:
+        chain: list[Evidence] = []
+        why = hit.flag.why
+        while why is not None and len(chain) < _MAX_EVIDENCE:
+            self._add(chain, why.place, why.path, why.message)
+            why = why.parent
+        entry = hit.entry
+        if entry.place is not None:
+            self._add(chain, entry.place, entry.function.module.path, entry.message)
+        return tuple(chain)
+
+    def _add(self, chain: list[Evidence], place: Place, path: str, message: str) -> None:
+        span = self._span(place, path)
+        if span is not None:
+            item = Evidence(span, message, None if path == self.path else path)
+            if item not in chain:
+                chain.append(item)
+
+    def _span(self, place: Place, path: str) -> Span | None:
+        if path == self.path:
+            return self.parsed.resolve(place)
+        return self.loader.resolve(place, path)
+
+
+def _part_of_another(event: Event) -> bool:
+    """Whether the statement around an event is reported in its place (one site, one code)."""
+    if event.in_test and event.kind in ("extract", "dynamic", "index"):
+        return True
+    if event.context.data_branches and event.kind in ("print", "log", "warn"):
+        from graphmend_lsp.mend.effects import only_effects
+
+        return any(only_effects(stmt) for stmt in event.context.data_branches)
+    return False
+
+
+def _silent_functions(parsed: Parsed, module: Module) -> set[str]:
+    """Functions the file adds to ``torch._dynamo.config.reorderable_logging_functions`` and the like."""
+    found: set[str] = set()
+    for chunk in parsed.chunks:
+        if not any(name in chunk.text for name in SILENT_REGISTRIES):
+            continue
+        for top in chunk.nodes:
+            for node in ast.walk(top):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+                    owner = module.dotted(node.func.value) or ""
+                    if owner.rpartition(".")[2] in SILENT_REGISTRIES:
+                        items = node.args[0].elts if isinstance(node.args[0], (ast.Set, ast.List, ast.Tuple)) else node.args
+                        found |= {name for item in items if (name := module.dotted(item)) is not None}
+    return found
+
+
+# -- mending -----------------------------------------------------------------------------------------
+
+
+def resolve(
+    analysis: Analysis,
+    finding: Finding,
+    offer: Offer,
+    *,
+    program: ProgramView | None = None,
+    settings: Settings | None = None,
+) -> Change | Refusal:
     """The edits of one offer, proved again on this text; a refusal if it no longer holds."""
-    return Change((Edit(finding.span, "pass"),))
+    site = analysis.site(finding)
+    if site is None or analysis.parsed is None:
+        return Refusal(offer.kind, "unsupported", "the code has changed: the finding is gone")
+    made = mending.draft(site, offer)
+    if isinstance(made, Refusal):
+        return made
+    from graphmend_lsp.mend.splice import splice
+
+    place = (program or NoProgram()).runtime(analysis.path)
+    del settings
+    return splice(analysis.text, analysis.parsed, site, made, place)
 
 
 @dataclass(frozen=True)
@@ -94,13 +339,58 @@ class Mended:
     text: str
     applied: tuple[tuple[Finding, Offer], ...]
     analysis: Analysis
-    creates: tuple = ()                # NewFile
+    creates: tuple[NewFile, ...] = ()
 
 
-def mend(text: str, path: str = "<stdin>", *, program: ProgramView = NoProgram(), settings: Settings = Settings(),
-         accept: Callable[[Finding, Offer], bool] = lambda finding, offer: offer.safety == "safe") -> Mended:
-    """Apply for each finding its first accepted offer, all together, until nothing is left to apply."""
+def _safe(finding: Finding, offer: Offer) -> bool:
+    del finding
+    return offer.safety == "safe"
+
+
+def mend(
+    text: str,
+    path: str = "<stdin>",
+    *,
+    program: ProgramView | None = None,
+    settings: Settings | None = None,
+    accept: Callable[[Finding, Offer], bool] = _safe,
+) -> Mended:
+    """Apply for each finding its first accepted offer, until nothing is left to apply.
+
+    Offers are applied one at a time and the text is checked again after each, so that every one is proved
+    on the text it changes; what an earlier one changed may make a later one possible.
+    """
+    applied: list[tuple[Finding, Offer]] = []
+    creates: dict[str, NewFile] = {}
     analysis = check(text, path, program=program, settings=settings)
-    applied = [(f, o) for f in analysis.findings for o in f.offers[:1] if accept(f, o)]
-    new = apply_edits(text, [e for f, o in applied for e in (Edit(f.span, "pass"),)])
-    return Mended(new, tuple(applied), check(new, path, program=program, settings=settings))
+    failed: set[tuple[str, str, str]] = set()
+    for _ in range(_MAX_ROUNDS + len(analysis.findings)):
+        step = _next(analysis, accept, failed, program, settings)
+        if step is None:
+            break
+        finding, offer, change = step
+        applied.append((finding, offer))
+        creates.update({new.path: new for new in change.creates})
+        changed = apply_edits(analysis.text, change.edits)
+        analysis = check(changed, path, program=program, settings=settings, previous=analysis)
+    return Mended(analysis.text, tuple(applied), analysis, tuple(creates.values()))
+
+
+def _next(
+    analysis: Analysis,
+    accept: Callable[[Finding, Offer], bool],
+    failed: set[tuple[str, str, str]],
+    program: ProgramView | None,
+    settings: Settings | None,
+) -> tuple[Finding, Offer, Change] | None:
+    """The next offer that can be applied: inner statements come before those around them."""
+    for finding in sorted(analysis.findings, key=lambda f: (-f.span.line, -f.span.column)):
+        for offer in finding.offers:
+            mark = (finding.function, finding.message, offer.kind)
+            if mark in failed or not accept(finding, offer):
+                continue
+            change = resolve(analysis, finding, offer, program=program, settings=settings)
+            if isinstance(change, Change) and change.edits:
+                return finding, offer, change
+            failed.add(mark)
+    return None

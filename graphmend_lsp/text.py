@@ -181,3 +181,79 @@ def line_ending(text: str) -> str:
     for match in _LINE_END.finditer(text):
         counts[match.group()] = counts.get(match.group(), 0) + 1
     return max(counts, key=lambda end: counts[end]) if counts else "\n"
+
+
+_MOST_DIFFERENCES = 1000
+"""Beyond this many changed lines, ``diff_edits`` stops looking for the smallest set."""
+
+
+def diff_edits(old: str, new: str) -> list[Edit]:
+    """The smallest set of whole-line edits that turns ``old`` into ``new``, in order of position.
+
+    Untouched lines are in no edit, so that an editor keeps its marks, folds and cursor there.  Texts
+    that differ in more than ``_MOST_DIFFERENCES`` lines get one edit from the first difference to the last.
+    """
+    before, after = split_lines(old), split_lines(new)
+    start = 0
+    while start < min(len(before), len(after)) and before[start] == after[start]:
+        start += 1
+    end = 0
+    while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
+        end += 1
+    left, right = before[start : len(before) - end], after[start : len(after) - end]
+    if not left and not right:
+        return []
+    edits: list[Edit] = []
+    i = j = 0
+    for x, y in [*_matches(left, right), (len(left), len(right))]:
+        if i < x or j < y:
+            edits.append(Edit(_lines_span(before, start + i, start + x), "".join(right[j:y])))
+        i, j = x + 1, y + 1
+    return edits
+
+
+def _lines_span(lines: list[str], first: int, end: int) -> Span:
+    """Range of the lines with 0-based numbers ``first`` to before ``end``."""
+    if end < len(lines):
+        return Span(first + 1, 0, end + 1, 0)
+    if first < len(lines):
+        return Span(first + 1, 0, len(lines), len(lines[-1]))
+    return Span(len(lines), len(lines[-1]), len(lines), len(lines[-1]))
+
+
+def _matches(left: list[str], right: list[str]) -> list[tuple[int, int]]:
+    """Pairs of equal lines in a longest common subsequence (Myers' greedy algorithm); none if the texts
+    differ too much."""
+    rows, columns = len(left), len(right)
+    furthest = {1: 0}
+    history: list[dict[int, int]] = []
+    for distance in range(min(rows + columns, _MOST_DIFFERENCES) + 1):
+        history.append(dict(furthest))
+        for diagonal in range(-distance, distance + 1, 2):
+            down = diagonal == -distance or (diagonal != distance and furthest[diagonal - 1] < furthest[diagonal + 1])
+            x = furthest[diagonal + 1] if down else furthest[diagonal - 1] + 1
+            while x < rows and x - diagonal < columns and left[x] == right[x - diagonal]:
+                x += 1
+            furthest[diagonal] = x
+            if x >= rows and x - diagonal >= columns:
+                return _trace_back(history, rows, columns)
+    return []
+
+
+def _trace_back(history: list[dict[int, int]], x: int, y: int) -> list[tuple[int, int]]:
+    """The matched pairs on the shortest path to ``(x, y)``, first to last."""
+    pairs: list[tuple[int, int]] = []
+    for distance in range(len(history) - 1, -1, -1):
+        furthest, diagonal = history[distance], x - y
+        down = diagonal == -distance or (diagonal != distance and furthest[diagonal - 1] < furthest[diagonal + 1])
+        from_diagonal = diagonal + 1 if down else diagonal - 1
+        from_x = furthest[from_diagonal]
+        from_y = from_x - from_diagonal
+        start_x = from_x if down else from_x + 1
+        if not distance:
+            start_x = 0
+        while x > start_x:
+            x, y = x - 1, y - 1
+            pairs.append((x, y))
+        x, y = from_x, from_y
+    return pairs[::-1]

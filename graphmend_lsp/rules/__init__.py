@@ -1,16 +1,31 @@
-"""TEMPORARY STUB: ``all_rules()`` returns every rule; a rule has ``code``, ``name``, ``page`` (Markdown: its docstring), ``summary``."""
+"""The rules: one file each, found by walking this package."""
+
 from __future__ import annotations
-from dataclasses import dataclass
 
-@dataclass(frozen=True)
-class Rule:
-    code: str
-    name: str
-    summary: str   # one line
-    page: str      # Markdown
+import importlib
+import inspect
+import pkgutil
+from functools import lru_cache
 
+from graphmend_lsp.rules.base import Flag, Rule, Spec
+
+__all__ = ["Flag", "Rule", "all_rules", "rule"]
+
+
+@lru_cache(maxsize=1)
 def all_rules() -> tuple[Rule, ...]:
-    return (Rule("GM201", "print-in-graph", "print in a compiled region", "## What it does\nFlags `print`.\n"),)
+    """Every rule, by code."""
+    found: list[Rule] = []
+    for info in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{info.name}")
+        spec = getattr(module, "SPEC", None)
+        if isinstance(spec, Spec):
+            page = inspect.cleandoc(module.__doc__ or "")
+            found.append(Rule(spec.code, spec.name, frozenset(spec.kinds), module.flag, spec.gb, page))
+    return tuple(sorted(found, key=lambda r: r.code))
+
 
 def rule(code: str) -> Rule | None:
-    return next((r for r in all_rules() if r.code == code.upper()), None)
+    """The rule with a code ("GM101") or a name ("data-dependent-branch"), in any case."""
+    wanted = code.strip().lower()
+    return next((r for r in all_rules() if wanted in (r.code.lower(), r.name)), None)

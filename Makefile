@@ -1,0 +1,34 @@
+# make demo   see it work: check, mend and compare the example (needs python3 with venv; fetches torch once)
+# make test   everything that is checked before a change is accepted
+# make clean  remove what these made
+
+PYTHON ?= python3
+VENV ?= .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+
+.PHONY: demo test clean
+
+demo: $(VENV)/.installed-demo
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# installed in place, so that a change of the source needs no new installation
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[$*]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .graphmend_cache
+	find graphmend_lsp tests examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,119 @@
+"""``graphmend fix``: mend files where behaviour is provably kept."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from graphmend_lsp.cli import options as shared
+
+if TYPE_CHECKING:
+    from graphmend_lsp.cli.work import Fixed
+    from graphmend_lsp.finding import NewFile, Problem
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    shared.add_file_arguments(parser)
+    parser.add_argument("--diff", action="store_true", help="only show what would change; exit 1 if anything would")
+    parser.add_argument(
+        "--unsafe",
+        action="store_true",
+        help="also apply fixes that change behaviour (`graphmend check` says how)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    from graphmend_lsp.cli import diff, terminal, work
+    from graphmend_lsp.cli.main import EXIT_CLEAN, EXIT_ERROR, EXIT_FINDINGS
+
+    plan = work.plan(options.paths, options.stdin_filename, shared.overrides(options), unsafe=options.unsafe)
+    terminal.complain(plan.warnings, "warning")
+    terminal.complain(plan.problems)
+    failed = bool(plan.problems)
+    progress = terminal.Progress(len(plan.jobs))
+    created: dict[str, NewFile] = {}
+    mended = changed = left = 0
+    for done, job in enumerate(plan.jobs, 1):
+        fixed = work.fix_file(job)
+        new = {file.path: file for file in fixed.creates if file.path not in created}
+        problems = fixed.problems
+        if fixed.source is not None and fixed.text != fixed.source.text and not problems:
+            progress.clear()
+            if options.diff:
+                diff.show(fixed, list(new.values()))
+            else:
+                problems = _apply(fixed, list(new.values()), job.data is not None)
+        elif job.data is not None and fixed.source is not None and not options.diff:
+            _pass_through(fixed)
+        if problems:
+            progress.clear()
+            terminal.complain(problems)
+            failed = True
+            left += fixed.applied + fixed.left
+        else:
+            created.update(new)
+            mended += fixed.applied
+            changed += bool(fixed.applied)
+            left += fixed.left
+        progress.step(done)
+    progress.clear()
+    if options.diff:
+        would = _summary("Would mend", mended, changed, left, len(plan.jobs))
+        print(would, file=sys.stderr)
+        return EXIT_ERROR if failed else EXIT_FINDINGS if changed else EXIT_CLEAN
+    stream = sys.stderr if any(job.data is not None for job in plan.jobs) else sys.stdout
+    for path in created:
+        print(f"Wrote {terminal.shown(path)}, which the mended code imports.", file=stream)
+    print(_summary("Mended", mended, changed, left, len(plan.jobs)), file=stream)
+    if failed:
+        return EXIT_ERROR
+    return EXIT_FINDINGS if left and not options.exit_zero else EXIT_CLEAN
+
+
+def _summary(verb: str, mended: int, changed: int, left: int, looked_at: int) -> str:
+    """The closing line."""
+    from graphmend_lsp.cli.terminal import counted
+
+    rest = f"{left} left: run graphmend check to see why" if left else ""
+    if mended:
+        return f"{verb} {counted(mended, 'finding')} in {counted(changed, 'file')}{f' ({rest})' if rest else ''}."
+    if left:
+        return f"Nothing to mend in {counted(looked_at, 'file')} ({rest})."
+    return f"No findings in {counted(looked_at, 'file')}."
+
+
+def _apply(fixed: Fixed, creates: list[NewFile], to_stdout: bool) -> tuple[Problem, ...]:
+    """Write the mended file and first what it imports."""
+    from graphmend_lsp.finding import Problem
+    from graphmend_lsp.project import files
+
+    assert fixed.source is not None
+    path = fixed.path
+    try:
+        data = fixed.source.encode(fixed.text)  # refuse before anything is written
+        for new in creates:
+            path = new.path
+            files.create(new.path, new.text)
+        path = fixed.path
+        if to_stdout:
+            _write_bytes(data)
+        else:
+            files.write(fixed.source, fixed.text)
+    except files.SourceError as error:
+        if to_stdout:
+            _pass_through(fixed)
+        return (Problem(path, None, str(error)),)
+    return ()
+
+
+def _pass_through(fixed: Fixed) -> None:
+    """Standard input as it came, so that an editor that filters a buffer never loses it."""
+    assert fixed.source is not None
+    _write_bytes(fixed.source.data)
+
+
+def _write_bytes(data: bytes) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()

@@ -1,0 +1,147 @@
+"""Findings as text for people and as JSON for tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from graphmend_lsp.cli.frame import source_frame
+from graphmend_lsp.cli.terminal import Paint, counted, shown
+from graphmend_lsp.cli.work import Checked
+from graphmend_lsp.finding import Change, Finding, Problem, Refusal
+from graphmend_lsp.text import LineIndex, Span
+
+_SEVERITY_COLOUR = {"error": "red", "warning": "yellow", "information": "blue", "hint": "cyan"}
+
+
+def full(checked: Checked, paint: Paint) -> str:
+    """Every finding with its source, its evidence and what can be done about it."""
+    index = LineIndex(checked.text)
+    blocks = ["\n".join(_block(finding, index, paint)) for finding in checked.findings]
+    blocks += [
+        "\n".join(
+            [
+                f"{paint('unused suppression', 'bold', 'yellow')}: no finding is suppressed here",
+                f"{paint('-->', 'blue')} {_place(checked.path, span)}",
+                *source_frame(index, span, paint)[1],
+            ]
+        )
+        for span in checked.unused_suppressions
+    ]
+    return "".join(block + "\n\n" for block in blocks)
+
+
+def _block(finding: Finding, index: LineIndex, paint: Paint) -> list[str]:
+    width, frame = source_frame(index, finding.span, paint)
+    pad = " " * width
+    level = "" if finding.severity == "warning" else f" ({finding.severity})"
+    head = paint(f"{finding.code} {finding.name}", "bold", _SEVERITY_COLOUR[finding.severity])
+    lines = [
+        f"{head}{level}: {finding.message}",
+        f"{pad}{paint('-->', 'blue')} {_place(finding.path, finding.span)}",
+        *frame,
+    ]
+    note = f"{pad} {paint('=', 'blue')} "
+    for step in finding.evidence:
+        where = f"line {step.span.line}" if step.path is None else f"{shown(step.path)}:{step.span.line}"
+        lines.append(f"{note}{step.message}, {where}")
+    for offer in finding.offers:
+        colour = "green" if offer.safety == "safe" else "yellow"
+        changes = f" -- {offer.changes}" if offer.changes else ""
+        lines.append(f"{note}{paint(f'fix ({offer.safety})', 'bold', colour)}: {offer.title}{changes}")
+    for refusal in finding.refusals:
+        lines.append(f"{note}{paint(f'no fix [{refusal.reason}]', 'bold')}: {refusal.message}")
+    if finding.gb_url is not None:
+        lines.append(f"{note}see {finding.gb_url}")
+    return lines
+
+
+def concise(checked: Checked, paint: Paint) -> str:
+    """One line a finding; ``[*]`` marks a safe fix."""
+    rows: list[str] = []
+    for finding in checked.findings:
+        star = f" {paint('[*]', 'green')}" if any(offer.safety == "safe" for offer in finding.offers) else ""
+        code = paint(finding.code, "bold", _SEVERITY_COLOUR[finding.severity])
+        rows.append(f"{_place(finding.path, finding.span)}: {code}{star} {finding.message}\n")
+    for span in checked.unused_suppressions:
+        rows.append(f"{_place(checked.path, span)}: unused suppression\n")
+    return "".join(rows)
+
+
+def _place(path: str, span: Span) -> str:
+    return f"{shown(path)}:{span.line}:{span.column + 1}"
+
+
+def summary(findings: int, safe: int, with_findings: int, looked_at: int) -> str:
+    """The closing line."""
+    if not findings:
+        return f"No findings in {counted(looked_at, 'file')}."
+    fixes = f" ({counted(safe, 'safe fix')})" if safe else ""
+    return f"Found {counted(findings, 'finding')}{fixes} in {counted(with_findings, 'file')}."
+
+
+def as_json(results: Iterable[Checked], problems: Iterable[Problem]) -> dict[str, Any]:
+    """The document of the design's section 5: lines and columns are 1-based, columns in code points."""
+    findings: list[dict[str, Any]] = []
+    unused: list[dict[str, Any]] = []
+    errors = [_error(problem) for problem in problems]
+    for checked in results:
+        errors += (_error(problem) for problem in checked.problems)
+        unused += ({"path": checked.path, **_range(span)} for span in checked.unused_suppressions)
+        for number, finding in enumerate(checked.findings):
+            resolved = checked.resolved[number] if checked.resolved else ()
+            refused = [result for _, result in resolved if isinstance(result, Refusal)]
+            findings.append(
+                {
+                    "code": finding.code,
+                    "name": finding.name,
+                    "path": finding.path,
+                    **_range(finding.span),
+                    "message": finding.message,
+                    "severity": finding.severity,
+                    "entry": finding.entry,
+                    "confidence": finding.confidence,
+                    "evidence": [
+                        {
+                            "path": finding.path if step.path is None else step.path,
+                            "line": step.span.line,
+                            "column": step.span.column + 1,
+                            "message": step.message,
+                        }
+                        for step in finding.evidence
+                    ],
+                    "offers": [
+                        {
+                            "kind": offer.kind,
+                            "title": offer.title,
+                            "safety": offer.safety,
+                            "changes": offer.changes,
+                            "edits": [
+                                {"path": finding.path, **_range(edit.span), "text": edit.text} for edit in change.edits
+                            ],
+                            "creates": [{"path": new.path, "text": new.text} for new in change.creates],
+                        }
+                        for offer, change in resolved
+                        if isinstance(change, Change)
+                    ],
+                    "refusals": [
+                        {"kind": refusal.kind, "reason": refusal.reason, "message": refusal.message}
+                        for refusal in (*finding.refusals, *refused)
+                    ],
+                    "gb": finding.gb,
+                }
+            )
+    return {"version": 1, "findings": findings, "errors": errors, "unused_suppressions": unused}
+
+
+def _range(span: Span) -> dict[str, int]:
+    return {
+        "line": span.line,
+        "column": span.column + 1,
+        "end_line": span.end_line,
+        "end_column": span.end_column + 1,
+    }
+
+
+def _error(problem: Problem) -> dict[str, Any]:
+    return {"path": problem.path, "line": problem.line, "message": problem.message}

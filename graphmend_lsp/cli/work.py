@@ -1,0 +1,183 @@
+"""What is done to one file: plain data in, plain data out, so that it can run in another process."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from graphmend_lsp import check as core
+from graphmend_lsp.cli.options import Overrides
+from graphmend_lsp.finding import Change, Finding, NewFile, Offer, Problem, Refusal
+from graphmend_lsp.project import files
+from graphmend_lsp.project.config import LoadedConfig, load_for
+from graphmend_lsp.project.discover import discover
+from graphmend_lsp.project.program import DiskProgram, SourceCache
+from graphmend_lsp.settings import Settings
+from graphmend_lsp.text import Span
+
+STDIN = "<stdin>"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One file to look at; ``data`` holds its bytes where they do not come from ``path``."""
+
+    path: str
+    settings: Settings
+    roots: tuple[str, ...]
+    data: bytes | None = None
+    resolve: bool = False
+    unsafe: bool = False
+
+    @property
+    def program(self) -> core.ProgramView:
+        """The program around the file."""
+        if self.path == STDIN:
+            return core.NoProgram()
+        overlay: dict[str, str] = {}
+        cache = _CACHE
+        if self.data is not None:
+            try:
+                overlay[self.path] = files.decode(self.data).text
+            except files.SourceError:
+                pass  # reported when the file itself is read
+            cache = SourceCache(overlay)
+        return DiskProgram(self.roots, cache=cache).for_file(self.path, self.settings.runtime)
+
+    def read(self) -> files.SourceFile:
+        """The file's text.
+
+        Raises:
+            SourceError: it cannot be read.
+        """
+        return files.read(self.path) if self.data is None else files.decode(self.data, self.path)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What ``check_file`` found; ``resolved`` holds each offer's edits where the job asked for them."""
+
+    path: str
+    text: str
+    findings: tuple[Finding, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    unused_suppressions: tuple[Span, ...] = ()
+    resolved: tuple[tuple[tuple[Offer, Change | Refusal], ...], ...] = ()
+
+    @property
+    def safe_fixes(self) -> int:
+        """How many findings have a safe offer."""
+        return sum(any(offer.safety == "safe" for offer in finding.offers) for finding in self.findings)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """What ``fix_file`` did; ``source`` is None for a file that could not be read."""
+
+    path: str
+    source: files.SourceFile | None = None
+    text: str = ""
+    applied: int = 0
+    left: int = 0
+    creates: tuple[NewFile, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True)
+class Accept:
+    """Which offers to apply: safe ones; with ``unsafe`` also the first other one, but no deletion."""
+
+    unsafe: bool
+
+    def __call__(self, finding: Finding, offer: Offer) -> bool:
+        if offer.safety == "safe":
+            return True
+        return self.unsafe and offer.kind != "delete" and all(other.safety != "safe" for other in finding.offers)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The files of one run, in order, and what could not be planned."""
+
+    jobs: tuple[Job, ...]
+    problems: tuple[Problem, ...]
+    warnings: tuple[Problem, ...] = field(default=())
+
+
+_CACHE = SourceCache()
+
+
+def plan(
+    paths: Iterable[str], stdin_filename: str | None, wanted: Overrides, *, resolve: bool = False, unsafe: bool = False
+) -> Plan:
+    """The jobs for the paths of a command line; ``-`` reads standard input here."""
+    paths = list(paths) or ["." if stdin_filename is None else "-"]
+
+    def job(path: str, config: LoadedConfig, data: bytes | None = None) -> Job:
+        settings = wanted.over(config.settings_for(path))
+        return Job(path, settings, (os.getcwd(), config.root), data, resolve, unsafe or config.unsafe_fixes)
+
+    jobs: list[Job] = []
+    warnings: list[Problem] = []
+    if "-" in paths:
+        data = sys.stdin.buffer.read()
+        path = STDIN if stdin_filename is None else os.path.abspath(stdin_filename)
+        config = load_for(os.getcwd() if stdin_filename is None else path)
+        warnings += config.problems
+        jobs.append(job(path, config, data))
+        paths = [p for p in paths if p != "-"]
+    found = discover(paths)
+    jobs += (job(path, config) for path, config in found.files)
+    return Plan(tuple(jobs), found.problems, tuple(dict.fromkeys((*warnings, *found.config_problems))))
+
+
+def check_file(job: Job) -> Checked:
+    """Check one file.  Whatever goes wrong becomes a problem of this file."""
+    try:
+        source = job.read()
+    except files.SourceError as error:
+        return Checked(job.path, "", problems=(Problem(job.path, None, str(error)),))
+    try:
+        program = job.program
+        analysis = core.check(source.text, job.path, program=program, settings=job.settings)
+        resolved: tuple[tuple[tuple[Offer, Change | Refusal], ...], ...] = ()
+        if job.resolve:
+            resolved = tuple(
+                tuple((o, core.resolve(analysis, f, o, program=program, settings=job.settings)) for o in f.offers)
+                for f in analysis.findings
+            )
+    except Exception as error:
+        return Checked(job.path, "", problems=(_internal(job.path, error),))
+    text = source.text if analysis.findings or analysis.unused_suppressions else ""
+    return Checked(job.path, text, analysis.findings, analysis.problems, analysis.unused_suppressions, resolved)
+
+
+def fix_file(job: Job) -> Fixed:
+    """Mend the text of one file; nothing is written.  Whatever goes wrong becomes a problem of this file."""
+    try:
+        source = job.read()
+    except files.SourceError as error:
+        return Fixed(job.path, problems=(Problem(job.path, None, str(error)),))
+    try:
+        mended = core.mend(source.text, job.path, program=job.program, settings=job.settings, accept=Accept(job.unsafe))
+    except Exception as error:
+        return Fixed(job.path, source, source.text, problems=(_internal(job.path, error),))
+    left = len(mended.analysis.findings)
+    if mended.text == source.text:
+        return Fixed(job.path, source, source.text, left=left, problems=mended.analysis.problems)
+    if mended.analysis.problems:  # it was analysed before: the edits must have broken it
+        broken = mended.analysis.problems[0].message
+        reason = f"internal error: the mended text is not valid ({broken}); not written; please report"
+        return Fixed(job.path, source, source.text, len(mended.applied), problems=(Problem(job.path, None, reason),))
+    return Fixed(job.path, source, mended.text, len(mended.applied), left, tuple(mended.creates))
+
+
+def _internal(path: str, error: Exception) -> Problem:
+    """An error of ours, with the innermost place, which is what a report needs."""
+    import traceback
+
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+    return Problem(path, None, f"internal error: {type(error).__name__}: {error}{place}; please report")

@@ -1,0 +1,1 @@
+"""Values, effects and events of functions under torch.compile, by abstract interpretation."""

@@ -1,0 +1,146 @@
+"""What the interpreter reports: one event per place where TorchDynamo may stop tracing.
+
+Rules are predicates over events, transformations start from them; neither walks a function again.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from graphmend_lsp.flow.values import Root, Value, Why
+from graphmend_lsp.parse import Place
+
+if TYPE_CHECKING:
+    from graphmend_lsp.model.module import FunctionInfo
+
+EventKind = Literal[
+    "if",  # the test of an if or elif
+    "while",
+    "ifexp",
+    "match",
+    "assert",
+    "check",  # torch._assert, torch._check*
+    "for",  # iteration over something whose length is data
+    "boolop",
+    "not",
+    "in",
+    "compare",  # a chained comparison
+    "any",  # any(), all()
+    "filter",  # a comprehension's condition, filter()
+    "sort",
+    "print",
+    "text",  # str(), repr(), % of a tensor
+    "log",
+    "warn",
+    "extract",  # a tensor's value read to the host
+    "dynamic",  # an operator whose output shape is data
+    "index",  # a tensor where Python needs an int
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TryBlock:
+    """A ``try`` around a place: the types its handlers catch ("" for a bare ``except``)."""
+
+    node: ast.Try
+    catches: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """What stands around a place in its function."""
+
+    loops: tuple[ast.stmt, ...] = ()
+    tries: tuple[TryBlock, ...] = ()
+    withs: tuple[str, ...] = ()
+    no_grad: bool = False
+    data_branches: tuple[ast.If, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Datum:
+    """A part of a test that only the device knows: a tensor's truth, or a value read to the host."""
+
+    node: ast.expr
+    value: Value
+    kind: Literal["truth", "read", "dynamic"] = "truth"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Test:
+    """What is known of a test: the parts that are data, and its truth where it is static."""
+
+    data: tuple[Datum, ...] = ()
+    truth: bool | None = None
+
+    @property
+    def is_data(self) -> bool:
+        return any(d.kind != "dynamic" for d in self.data)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Event:
+    """One place; ``node`` is at fault, ``stmt`` the statement it stands in."""
+
+    kind: EventKind
+    node: ast.expr | ast.stmt
+    stmt: ast.stmt
+    function: FunctionInfo
+    context: Context
+    name: str = ""
+    """Dotted name of what is called, where something is called."""
+    value: Value | None = None
+    test: Test | None = None
+    in_test: bool = False
+    """Part of a test that is reported as a whole."""
+    written: Why | None = None
+    """A write to arguments, buffers or Python state that can come before this place."""
+
+
+@dataclass(slots=True, eq=False)
+class Branch:
+    """A data-dependent ``if``: the names before it and at the end of either side."""
+
+    node: ast.If
+    test: Test
+    before: Mapping[str, Value]
+    then: Mapping[str, Value] | None
+    """None if that side never reaches the end of the ``if``."""
+    other: Mapping[str, Value] | None
+    written: Why | None = None
+    context: Context = field(default_factory=Context)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flow:
+    """Where a storage goes: returned, stored, written in place, or passed to unknown code."""
+
+    kind: Literal["return", "store", "write", "call", "identity"]
+    place: Place
+    node: ast.AST
+
+
+@dataclass(slots=True, eq=False)
+class Facts:
+    """Everything learned from one function in one calling context."""
+
+    function: FunctionInfo
+    params: Mapping[str, Value]
+    events: list[Event] = field(default_factory=list[Event])
+    values: dict[int, Value] = field(default_factory=dict[int, Value])
+    """Value of each expression, by ``id`` of its node (the last pass over a loop wins)."""
+    branches: dict[int, Branch] = field(default_factory=dict[int, Branch])
+    flows: dict[Root, list[Flow]] = field(default_factory=dict[Root, "list[Flow]"])
+    returns: Value | None = None
+    writes: Why | None = None
+    """The first write to arguments, buffers or Python state."""
+    effects: bool = False
+    """Prints, logs or warns, here or in a function it calls."""
+    random: bool = False
+    mutates: set[str] = field(default_factory=set[str])
+    """Parameters written in place."""
+    raises: bool = False
+    callees: list[Facts] = field(default_factory=list["Facts"])

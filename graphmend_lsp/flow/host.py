@@ -1,0 +1,106 @@
+"""Host calls by dotted name: what prints, logs or warns, and which functions only look."""
+
+from __future__ import annotations
+
+PRINTS = frozenset(
+    {
+        "builtins.print",
+        "pprint.pprint",
+        "pprint.pp",
+        "sys.stdout.write",
+        "sys.stdout.writelines",
+        "sys.stdout.flush",
+        "sys.stderr.write",
+        "sys.stderr.writelines",
+        "sys.stderr.flush",
+        "sys.__stdout__.write",
+        "sys.__stderr__.write",
+        "rich.print",
+        "rich.inspect",
+        "tqdm.tqdm.write",
+        "tqdm.auto.tqdm.write",
+        "click.echo",
+        "icecream.ic",
+    }
+)
+WARNS = frozenset({"warnings.warn", "warnings.warn_explicit", "warnings.showwarning"})
+LOG_METHODS = frozenset(
+    "debug info warning warn error exception critical fatal log isEnabledFor getEffectiveLevel hasHandlers "
+    "setLevel handle callHandlers addHandler removeHandler addFilter getChild "
+    "warning_once info_once debug_once error_once warning_advice trace success".split()
+)
+"""Methods of a logger object that break (all of ``logging.Logger``, and what is hung on it)."""
+LOG_CALLS = frozenset(
+    "debug info warning warn error exception critical fatal log warning_once info_once debug_once error_once "
+    "warning_advice trace success".split()
+)
+LOG_MODULES = ("logging", "loguru.logger", "absl.logging", "loguru")
+LOGGER_NAMES = frozenset({"logger", "log", "LOGGER", "LOG", "_logger", "_log", "LOGger"})
+GET_LOGGER = frozenset({"getLogger", "get_logger"})
+
+COMPILING = {
+    "torch.compiler.is_compiling": True,
+    "torch.compiler.is_dynamo_compiling": True,
+    "torch._dynamo.is_compiling": True,
+    "torch._dynamo.external_utils.is_compiling": True,
+    "torch._utils.is_compiling": True,
+    "torch.jit.is_scripting": False,
+    "torch.jit.is_tracing": False,
+    "torch._C._get_tracing_state": False,
+    "torch.onnx.is_in_onnx_export": False,
+    "torch._jit_internal.is_scripting": False,
+}
+"""What these return under torch.compile."""
+COMPILING_NAMES = {
+    "is_torchdynamo_compiling": True,
+    "is_compiling": True,
+    "is_tracing": None,
+    "is_jit_tracing": False,
+    "is_torchdynamo_exporting": False,
+}
+"""Helpers of the same meaning that libraries define, by their last name."""
+
+NO_GRAD = frozenset({"torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad"})
+TRANSPARENT_CONTEXTS = frozenset(
+    {
+        "torch.no_grad",
+        "torch.inference_mode",
+        "torch.enable_grad",
+        "torch.set_grad_enabled",
+        "torch.autocast",
+        "torch.amp.autocast",
+        "torch.cuda.amp.autocast",
+    }
+)
+"""Contexts in which a break can resume; inside any other the whole frame is dropped."""
+
+DISABLED = frozenset(
+    {
+        "torch.compiler.disable",
+        "torch._dynamo.disable",
+        "torch._dynamo.disallow_in_graph",
+        "torch._disable_dynamo",
+        "torch.jit.ignore",
+        "torch.jit.unused",
+    }
+)
+SILENT_REGISTRIES = ("reorderable_logging_functions", "ignore_logging_functions", "ignore_logger_methods")
+"""Sets in ``torch._dynamo.config`` whose members do not break."""
+
+PURE_BUILTINS = frozenset(
+    "abs bool bytes callable chr complex dict divmod enumerate filter float format frozenset getattr hasattr hash hex "
+    "id int isinstance issubclass iter len list map max min next oct ord pow range repr reversed round set slice sorted "
+    "str sum super tuple type vars zip all any".split()
+)
+CHECKS = frozenset(
+    {
+        "torch._check",
+        "torch._check_index",
+        "torch._check_value",
+        "torch._check_type",
+        "torch._check_not_implemented",
+        "torch._check_tensor_all",
+        "torch._check_with",
+        "torch._check_is_size",
+    }
+)

@@ -1,0 +1,295 @@
+"""What a parameter is when nobody shows a call: from its annotation, its default and its uses."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+
+from graphmend_lsp.flow.ops import ARRAY_METHODS, TENSOR_ONLY_METHODS, function_fact, method_fact
+from graphmend_lsp.flow.values import (
+    PYTHON,
+    UNKNOWN,
+    Kind,
+    Null,
+    Value,
+    Why,
+    container,
+    number,
+)
+from graphmend_lsp.model.module import ClassInfo, FunctionInfo, Module, own_nodes
+
+_TENSOR_NAMES = frozenset(
+    "Tensor FloatTensor LongTensor IntTensor BoolTensor HalfTensor DoubleTensor ByteTensor BFloat16Tensor ShortTensor "
+    "CharTensor TensorType Parameter".split()
+)
+_LISTS = frozenset("List list Sequence Iterable Iterator Collection Set set FrozenSet frozenset Deque deque".split())
+_TUPLES = frozenset({"Tuple", "tuple"})
+_DICTS = frozenset({"Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict", "defaultdict"})
+_JAXTYPING = frozenset("Float Float16 Float32 Float64 BFloat16 Int Int32 Int64 UInt UInt8 Bool Num Shaped Real Complex Inexact Integer Key".split())
+_PYTHON = {"int": "int", "float": "float", "bool": "bool", "str": "str", "complex": "complex", "bytes": "bytes"}
+_CALLED = frozenset(
+    "sum mean max min any all abs argmax argmin float long half bool masked_fill std var norm prod cumsum".split()
+)
+_TENSOR_ATTRIBUTES = frozenset({"device", "dtype", "requires_grad", "is_cuda", "grad_fn"})
+_FACTORIES = frozenset({"torch.tensor", "torch.as_tensor", "torch.is_tensor", "torch.from_numpy", "torch.numel"})
+_SIZES = frozenset(
+    "zeros ones full empty rand randn arange linspace eye randint randperm ones_like device Size finfo iinfo "
+    "manual_seed Generator no_grad set_grad_enabled autocast is_tensor tensor as_tensor from_numpy stack cat hstack "
+    "vstack dstack einsum compile broadcast_tensors meshgrid block_diag cartesian_prod atleast_1d".split()
+)
+
+
+def annotation(node: ast.expr, module: Module, find: Callable[[str], ClassInfo | str | None], depth: int = 0) -> Value | None:
+    """Value that an annotation stands for; None where it says nothing."""
+    if depth > 6:
+        return None
+    if isinstance(node, ast.Constant):
+        if node.value is None:
+            return Value(Kind.PYTHON, null=Null.ALWAYS, const=None, truth=False)
+        if isinstance(node.value, str):
+            try:
+                inner = ast.parse(node.value.strip(), mode="eval").body
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                return None
+            return annotation(inner, module, find, depth + 1)
+        return None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return _union([annotation(n, module, find, depth + 1) for n in (node.left, node.right)])
+    if isinstance(node, ast.Subscript):
+        return _generic(node, module, find, depth)
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        return None
+    dotted = module.dotted(node)
+    last = node.attr if isinstance(node, ast.Attribute) else node.id
+    name = (dotted or last).rpartition(".")[2]
+    if name in _TENSOR_NAMES and not _local_class(node, module):
+        return Value(Kind.TENSOR)
+    if dotted is not None and dotted.startswith("builtins.") and name in _PYTHON:
+        return number(_PYTHON[name])
+    if name in _LISTS or name in _TUPLES:
+        return container(type_name="tuple" if name in _TUPLES else "list")
+    if name in _DICTS:
+        return Value(Kind.CONTAINER, dtype="dict")
+    found = find(dotted) if dotted is not None else module.find(last)
+    if isinstance(found, ClassInfo):
+        return Value(Kind.CLASS, ref=found)  # the engine turns it into an instance
+    if dotted in ("torch.device", "torch.dtype", "torch.Size"):
+        return Value(Kind.PYTHON, dtype="size" if name == "Size" else dotted)
+    return None
+
+
+def _local_class(node: ast.expr, module: Module) -> bool:
+    return isinstance(node, ast.Name) and isinstance(module.find(node.id), ClassInfo)
+
+
+def _generic(node: ast.Subscript, module: Module, find: Callable[[str], ClassInfo | str | None], depth: int) -> Value | None:
+    base = node.value
+    name = base.attr if isinstance(base, ast.Attribute) else base.id if isinstance(base, ast.Name) else ""
+    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+
+    def each(index: int) -> Value | None:
+        return annotation(items[index], module, find, depth + 1) if index < len(items) else None
+
+    if name == "Optional":
+        inner = each(0)
+        return None if inner is None else replace(inner, null=Null.MAYBE)
+    if name == "Union":
+        return _union([each(i) for i in range(len(items))])
+    if name == "Annotated" or (name in _JAXTYPING and len(items) == 2):
+        return each(0)
+    if name in _LISTS:
+        return container(element=each(0), type_name="list")
+    if name in _TUPLES:
+        if len(items) == 2 and isinstance(items[1], ast.Constant) and items[1].value is Ellipsis:
+            return container(element=each(0), type_name="tuple")
+        values = [each(i) for i in range(len(items))]
+        return container(tuple(v or UNKNOWN for v in values), type_name="tuple")
+    if name in _DICTS:
+        return Value(Kind.CONTAINER, element=each(1), dtype="dict")
+    if name in ("Literal",):
+        return PYTHON
+    if name == "Final" or name == "ClassVar":
+        return each(0)
+    return None
+
+
+def _union(members: list[Value | None]) -> Value | None:
+    nullable = any(m is not None and m.null is Null.ALWAYS for m in members)
+    rest = [m for m in members if m is not None and m.null is not Null.ALWAYS]
+    if not rest or len(rest) + nullable < len(members):
+        return None
+    kinds = {m.kind for m in rest}
+    result = rest[0]
+    if len(kinds) > 1:
+        tensors = [m for m in rest if m.kind is Kind.TENSOR]
+        result = replace(tensors[0], mixed=True) if tensors else UNKNOWN
+    elif len(rest) > 1 and result.kind in (Kind.PYTHON, Kind.CLASS):
+        result = PYTHON if result.kind is Kind.PYTHON else UNKNOWN
+    elif len(rest) > 1 and result.kind is Kind.CONTAINER:
+        result = next((m for m in rest if m.element is not None), result)
+        result = replace(result, elements=None)
+    return replace(result, null=Null.MAYBE) if nullable or result.null else result
+
+
+def used_as_tensor(function: FunctionInfo, name: str, is_torch_module: Callable[[ast.expr], bool]) -> tuple[ast.expr, str] | None:
+    """A use in the body that only a tensor allows: the node, and the use in words."""
+    stores = function.stores
+    computed = _computed_from(function, name)
+    for node in sorted((n for n in own_nodes(function.node) if isinstance(n, ast.expr)), key=_position):
+        found = _use(node, name, function, is_torch_module) or _use_of_result(node, name, computed)
+        if found is not None:
+            return found
+        if name in stores and isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+            # Later uses are those of another value, unless it is made from this one.
+            return None if not _self_update(function, name) else _any_use(function, name, is_torch_module)
+    return None
+
+
+def iterated_as_tensors(function: FunctionInfo, name: str, is_torch_module: Callable[[ast.expr], bool]) -> tuple[ast.expr, str] | None:
+    """A loop or comprehension over the parameter whose elements are used as tensors."""
+    for node in own_nodes(function.node):
+        if isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.target, ast.Name) and _is_name(node.iter, name):
+            found = _any_use(function, node.target.id, is_torch_module)
+            if found is not None:
+                return found
+    return None
+
+
+def used_as_python(function: FunctionInfo, name: str) -> bool:
+    """Whether some use is one that no tensor allows, or one that says nothing for a tensor."""
+    for node in own_nodes(function.node):
+        if isinstance(node, ast.Attribute) and _is_name(node.value, name) and method_fact(node.attr) is None:
+            return True
+        if isinstance(node, ast.Call):
+            if _is_name(node.func, name):
+                return True
+            builtin = node.func.id if isinstance(node.func, ast.Name) else ""
+            if builtin in ("range", "isinstance", "getattr", "setattr", "hasattr", "open", "str", "zip", "enumerate"):
+                if any(_is_name(a, name) for a in node.args):
+                    return True
+        if isinstance(node, (ast.For, ast.comprehension)) and _is_name(node.iter, name):
+            return True
+        if isinstance(node, ast.Compare) and _is_name(node.left, name):
+            if any(isinstance(c, ast.Constant) and isinstance(c.value, str) for c in node.comparators):
+                return True
+        if isinstance(node, ast.Subscript) and _is_name(node.value, name):
+            return True
+        if isinstance(node, (ast.If, ast.While, ast.IfExp)) and _is_name(node.test, name):
+            return True
+        if isinstance(node, (ast.Starred, ast.keyword)) and isinstance(node.value, ast.Name) and node.value.id == name:
+            if isinstance(node, ast.Starred) or node.arg is None:
+                return True
+    return False
+
+
+def _computed_from(function: FunctionInfo, name: str) -> frozenset[str]:
+    """Names assigned from arithmetic or a comparison with the parameter."""
+    found: set[str] = set()
+    for node in own_nodes(function.node):
+        if isinstance(node, ast.Assign) and _arithmetic(node.value, name):
+            found.update(t.id for t in node.targets if isinstance(t, ast.Name))
+    return frozenset(found)
+
+
+def _arithmetic(node: ast.expr, name: str) -> bool:
+    if isinstance(node, ast.BinOp):
+        return any(_is_name(n, name) or _arithmetic(n, name) for n in (node.left, node.right))
+    if isinstance(node, ast.Compare):
+        return any(_is_name(n, name) for n in (node.left, *node.comparators))
+    return isinstance(node, ast.UnaryOp) and _is_name(node.operand, name)
+
+
+def _use_of_result(node: ast.expr, name: str, computed: frozenset[str]) -> tuple[ast.expr, str] | None:
+    """``(x > 0).sum()``, or ``y.sum()`` where ``y = x * 2``."""
+    if not isinstance(node, ast.Attribute):
+        return None
+    if node.attr not in TENSOR_ONLY_METHODS and node.attr not in _CALLED:
+        return None
+    if _arithmetic(node.value, name) or (isinstance(node.value, ast.Name) and node.value.id in computed):
+        return node, f"`.{node.attr}` of a result computed from `{name}`"
+    return None
+
+
+def _position(node: ast.expr) -> tuple[int, int]:
+    return (node.lineno, node.col_offset)
+
+
+def _self_update(function: FunctionInfo, name: str) -> bool:
+    for node in own_nodes(function.node):
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+            if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node.value)):
+                return True
+    return False
+
+
+def _any_use(
+    function: FunctionInfo, name: str, is_torch_module: Callable[[ast.expr], bool]
+) -> tuple[ast.expr, str] | None:
+    for node in own_nodes(function.node):
+        if isinstance(node, ast.expr):
+            found = _use(node, name, function, is_torch_module)
+            if found is not None:
+                return found
+    return None
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+
+
+def _use(
+    node: ast.expr, name: str, function: FunctionInfo, is_torch_module: Callable[[ast.expr], bool]
+) -> tuple[ast.expr, str] | None:
+    if isinstance(node, ast.Attribute) and _is_name(node.value, name):
+        if node.attr in TENSOR_ONLY_METHODS:
+            return node, f"`{name}.{node.attr}`"
+        if node.attr in ("shape", "ndim", *_TENSOR_ATTRIBUTES) and node.attr not in ("device", "dtype"):
+            return node, f"`{name}.{node.attr}`"
+        return None
+    if isinstance(node, ast.Call):
+        return _call_use(node, name, function, is_torch_module)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        if _is_name(node.left, name) or _is_name(node.right, name):
+            return node, f"`{name}` in a matrix product"
+    if isinstance(node, ast.Subscript) and _is_name(node.value, name):
+        index = node.slice
+        parts = index.elts if isinstance(index, ast.Tuple) else [index]
+        odd = any(isinstance(p, ast.Constant) and (p.value is None or p.value is Ellipsis) for p in parts)
+        if odd or (isinstance(index, ast.Tuple) and any(isinstance(p, ast.Slice) for p in parts)):
+            return node, f"`{name}` is indexed like a tensor"
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert) and _is_name(node.operand, name):
+        return node, f"`~{name}`"
+    return None
+
+
+def _call_use(
+    node: ast.Call, name: str, function: FunctionInfo, is_torch_module: Callable[[ast.expr], bool]
+) -> tuple[ast.expr, str] | None:
+    func = node.func
+    if isinstance(func, ast.Attribute) and _is_name(func.value, name):
+        if func.attr in _CALLED or func.attr in ARRAY_METHODS:
+            return node, f"`{name}.{func.attr}()`"
+        fact = method_fact(func.attr)
+        if func.attr in ("size", "dim", "view", "reshape", "to", "numel", "nelement") and fact is not None:
+            if func.attr != "to" or node.args:
+                return (node, f"`{name}.{func.attr}()`") if func.attr not in ("to",) else None
+        return None
+    if not node.args or not any(_is_name(a, name) for a in node.args):
+        return None
+    dotted = function.module.dotted(func)
+    if dotted is not None and dotted.startswith("torch.") and dotted not in _FACTORIES:
+        fact = function_fact(dotted)
+        last = dotted.rpartition(".")[2]
+        functional = fact is not None and fact.returns in ("tensor", "tensors", "bool") and last not in _SIZES
+        if functional and (_is_name(node.args[0], name) or (fact is not None and fact.pointwise)):
+            return node, f"`{last}({name})`"
+        return None
+    if is_torch_module(func) and _is_name(node.args[0], name):
+        return node, f"`{ast.unparse(func)}({name})`"
+    return None
+
+
+def reason(use: tuple[ast.expr, str], name: str, why: Callable[[ast.expr, str], Why]) -> Why:
+    node, words = use
+    return why(node, f"`{name}` is used as a tensor: {words}")

@@ -1,0 +1,59 @@
+"""The transformations: one file or package each, found by walking this package."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import lru_cache
+from typing import Protocol
+
+from graphmend_lsp.finding import Offer, Refusal
+from graphmend_lsp.mend.base import Draft, Site
+
+__all__ = ["Draft", "Site", "draft", "proposals"]
+
+
+class Transformation(Protocol):
+    """A module of this package that mends findings.
+
+    ``ORDER`` ranks its offers; ``propose`` proves legality and says what it can do or why not; ``build``
+    writes the new text of one of its offers.
+    """
+
+    ORDER: int
+
+    def propose(self, site: Site) -> list[Offer | Refusal]: ...
+
+    def build(self, site: Site, offer: Offer) -> Draft | Refusal: ...
+
+
+@lru_cache(maxsize=1)
+def transformations() -> tuple[Transformation, ...]:
+    found: list[Transformation] = []
+    for info in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{info.name}")
+        if hasattr(module, "propose") and hasattr(module, "build"):
+            found.append(module)  # type: ignore[arg-type]
+    return tuple(sorted(found, key=lambda m: m.ORDER))
+
+
+MAX_OFFERS = 3
+
+
+def proposals(site: Site) -> tuple[tuple[Offer, ...], tuple[Refusal, ...]]:
+    """What can be done for a finding: at most three offers, safe ones first, and every refusal."""
+    offers: list[Offer] = []
+    refusals: list[Refusal] = []
+    for transformation in transformations():
+        for item in transformation.propose(site):
+            (offers if isinstance(item, Offer) else refusals).append(item)  # type: ignore[arg-type]
+    offers.sort(key=lambda o: o.safety != "safe")
+    return tuple(offers[:MAX_OFFERS]), tuple(dict.fromkeys(refusals))
+
+
+def draft(site: Site, offer: Offer) -> Draft | Refusal:
+    """The new text of one offer, its legality proved again."""
+    for transformation in transformations():
+        if offer in [o for o in transformation.propose(site) if isinstance(o, Offer)]:
+            return transformation.build(site, offer)
+    return Refusal(offer.kind, "unsupported", "the code has changed: the offer no longer holds")

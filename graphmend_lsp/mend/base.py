@@ -1,0 +1,89 @@
+"""What the transformations share: the site of a finding, and the draft of a change."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from graphmend_lsp.flow.engine import Engine
+from graphmend_lsp.flow.events import Branch, Event, Facts
+from graphmend_lsp.flow.values import UNKNOWN, Value
+from graphmend_lsp.model.module import FunctionInfo, Module
+from graphmend_lsp.parse import Chunk
+from graphmend_lsp.text import Span
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """A finding's event with everything its mending may ask.
+
+    ``others`` are the facts of the same function in its other calling contexts: what holds must hold in
+    all of them.
+    """
+
+    code: str
+    event: Event
+    facts: Facts
+    others: tuple[Facts, ...]
+    callers: tuple[Facts, ...]
+    engine: Engine
+    module: Module
+
+    @property
+    def function(self) -> FunctionInfo:
+        return self.event.function
+
+    @property
+    def chunk(self) -> Chunk:
+        return self.event.function.chunk
+
+    @property
+    def branch(self) -> Branch | None:
+        return self.facts.branches.get(id(self.event.node))
+
+    def value(self, node: ast.expr) -> Value:
+        return self.facts.values.get(id(node), UNKNOWN)
+
+    def source(self, node: ast.expr | ast.stmt) -> str:
+        return self.chunk.source_of(node)
+
+
+@dataclass(frozen=True)
+class Helper:
+    """A module-level function the change adds: its name and its full text (decorator included)."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """Statements of a function, from ``first`` to ``last``, become ``lines``.
+
+    ``lines`` are unindented source lines; no lines delete the statements.
+    """
+
+    first: ast.stmt
+    last: ast.stmt
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ExpressionReplacement:
+    """An expression becomes ``text``."""
+
+    node: ast.expr
+    text: str
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A change before it is text: what is replaced, the helpers and runtime names it needs."""
+
+    replacements: tuple[Replacement | ExpressionReplacement, ...]
+    helpers: tuple[Helper, ...] = ()
+    runtime: tuple[str, ...] = ()
+    """Names imported from the runtime: ``graph_effect``, ``select``."""
+    needs_torch: bool = False
+    """Whether the new text says ``torch.``, so that the module must import it."""
+    spans: tuple[Span, ...] = field(default=(), compare=False)

@@ -1,0 +1,1 @@
+"""Names, imports, classes, functions, entries and regions of a module."""

@@ -1,0 +1,380 @@
+"""One file as names: what each module-level name is bound to, its classes and its functions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from graphmend_lsp.model.program import ProgramView
+from graphmend_lsp.parse import Chunk, Parsed, Place, parse
+from graphmend_lsp.text import Span
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+@dataclass(eq=False)
+class FunctionInfo:
+    """A function, method, nested function or lambda of the project."""
+
+    name: str
+    qualname: str
+    node: FunctionNode
+    chunk: Chunk
+    module: Module
+    cls: ClassInfo | None = None
+    parent: FunctionInfo | None = None
+
+    @property
+    def decorators(self) -> list[ast.expr]:
+        return [] if isinstance(self.node, ast.Lambda) else self.node.decorator_list
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        if isinstance(self.node, ast.Lambda):
+            return [ast.copy_location(ast.Return(self.node.body), self.node.body)]
+        return self.node.body
+
+    @cached_property
+    def is_generator(self) -> bool:
+        return any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in own_nodes(self.node))
+
+    @cached_property
+    def stores(self) -> frozenset[str]:
+        """Names the function binds itself (parameters excluded)."""
+        return frozenset(stored_names(self.node))
+
+    def decorator_names(self) -> list[str]:
+        """Dotted names of the decorators that have one; of a call its callee's."""
+        names: list[str] = []
+        for node in self.decorators:
+            target = node.func if isinstance(node, ast.Call) else node
+            name = self.module.dotted(target)
+            if name:
+                names.append(name)
+        return names
+
+
+@dataclass(eq=False)
+class ClassInfo:
+    """A class of the project."""
+
+    name: str
+    qualname: str
+    node: ast.ClassDef
+    chunk: Chunk
+    module: Module
+    methods: dict[str, FunctionInfo] = field(default_factory=dict[str, FunctionInfo])
+    attributes: dict[str, ast.expr] = field(default_factory=dict[str, ast.expr])
+    annotations: dict[str, ast.expr] = field(default_factory=dict[str, ast.expr])
+    inner: dict[str, ClassInfo] = field(default_factory=dict[str, "ClassInfo"])
+
+
+@dataclass(frozen=True)
+class Binding:
+    """One way a module-level name gets its value."""
+
+    kind: str  # "import" | "function" | "class" | "value" | "annotation" | "other"
+    target: str = ""  # dotted, for imports
+    function: FunctionInfo | None = None
+    cls: ClassInfo | None = None
+    value: ast.expr | None = None
+    chunk: Chunk | None = None
+
+
+class Module:
+    """The names of one parsed file; other files are reached through ``Loader``."""
+
+    def __init__(self, path: str, parsed: Parsed, name: str, is_package: bool, loader: Loader) -> None:
+        self.path = path
+        self.parsed = parsed
+        self.name = name
+        self.package = name if is_package else name.rpartition(".")[0]
+        self.loader = loader
+        self.bindings: dict[str, list[Binding]] = {}
+        self.functions: list[FunctionInfo] = []
+        self.classes: list[ClassInfo] = []
+        self.rebound: set[str] = set()
+        self.star_imports: list[str] = []
+        for chunk in parsed.chunks:
+            for node in chunk.nodes:
+                self._bind(node, chunk)
+
+    # -- building --------------------------------------------------------------------------------
+
+    def _add(self, name: str, binding: Binding) -> None:
+        self.bindings.setdefault(name, []).append(binding)
+
+    def _bind(self, top: ast.stmt, chunk: Chunk) -> None:
+        todo: list[ast.stmt] = [top]
+        while todo:
+            node = todo.pop(0)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                function = self._function(node, chunk, None, None, "")
+                self._add(node.name, Binding("function", function=function, chunk=chunk))
+            elif isinstance(node, ast.ClassDef):
+                self._add(node.name, Binding("class", cls=self._class(node, chunk, ""), chunk=chunk))
+            elif isinstance(node, ast.Import):
+                for alias in node.names:
+                    target = alias.name if alias.asname else alias.name.partition(".")[0]
+                    self._add(alias.asname or target, Binding("import", target, chunk=chunk))
+            elif isinstance(node, ast.ImportFrom):
+                base = self.absolute(node)
+                for alias in node.names:
+                    if alias.name == "*":
+                        self.star_imports.append(base)
+                    else:
+                        self._add(alias.asname or alias.name, Binding("import", f"{base}.{alias.name}", chunk=chunk))
+            elif isinstance(node, ast.Assign):
+                for target in node.targets:
+                    self._bind_target(target, node.value, chunk)
+            elif isinstance(node, ast.AnnAssign):
+                if isinstance(node.target, ast.Name) and node.value is not None:
+                    self._bind_target(node.target, node.value, chunk)
+            elif isinstance(node, ast.AugAssign):
+                if isinstance(node.target, ast.Name):
+                    self._add(node.target.id, Binding("other", chunk=chunk))
+            else:
+                todo[:0] = list(child_statements(node))
+                for name in _header_names(node):
+                    self._add(name, Binding("other", chunk=chunk))
+
+    def _bind_target(self, target: ast.expr, value: ast.expr, chunk: Chunk) -> None:
+        if isinstance(target, ast.Name):
+            self._add(target.id, Binding("value", value=value, chunk=chunk))
+        else:
+            for name in target_names(target):
+                self._add(name, Binding("other", chunk=chunk))
+
+    def _function(
+        self,
+        node: ast.FunctionDef | ast.AsyncFunctionDef,
+        chunk: Chunk,
+        cls: ClassInfo | None,
+        parent: FunctionInfo | None,
+        prefix: str,
+    ) -> FunctionInfo:
+        function = FunctionInfo(node.name, prefix + node.name, node, chunk, self, cls, parent)
+        self.functions.append(function)
+        for inner in own_nodes(node):
+            if isinstance(inner, ast.Global):
+                self.rebound.update(inner.names)
+        return function
+
+    def _class(self, node: ast.ClassDef, chunk: Chunk, prefix: str) -> ClassInfo:
+        cls = ClassInfo(node.name, prefix + node.name, node, chunk, self)
+        self.classes.append(cls)
+        todo: list[ast.stmt] = list(node.body)
+        while todo:
+            item = todo.pop(0)
+            if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                method = self._function(item, chunk, cls, None, f"{cls.qualname}.")
+                if not any(name.endswith(".setter") for name in method.decorator_names()):
+                    cls.methods[item.name] = method
+            elif isinstance(item, ast.ClassDef):
+                cls.inner[item.name] = self._class(item, chunk, f"{cls.qualname}.")
+            elif isinstance(item, ast.Assign):
+                for target in item.targets:
+                    if isinstance(target, ast.Name):
+                        cls.attributes[target.id] = item.value
+            elif isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
+                cls.annotations[item.target.id] = item.annotation
+                if item.value is not None:
+                    cls.attributes[item.target.id] = item.value
+            else:
+                todo[:0] = list(child_statements(item))
+        return cls
+
+    # -- questions -------------------------------------------------------------------------------
+
+    def absolute(self, node: ast.ImportFrom) -> str:
+        """Absolute dotted name of the module an import names."""
+        if not node.level:
+            return node.module or ""
+        parts = self.package.split(".") if self.package else []
+        parts = parts[: len(parts) - (node.level - 1)] if node.level > 1 else parts
+        prefix = "." * node.level if not parts else ".".join(parts)
+        if not node.module:
+            return prefix
+        return f"{prefix}.{node.module}" if parts else prefix + node.module
+
+    def dotted(self, node: ast.expr) -> str | None:
+        """Dotted name of something imported (``th.isinf`` -> ``torch.isinf``) or of a builtin."""
+        attributes: list[str] = []
+        while isinstance(node, ast.Attribute):
+            attributes.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return None
+        bindings = self.bindings.get(node.id)
+        if bindings is None:
+            base = f"builtins.{node.id}" if node.id in BUILTINS else None
+        else:
+            base = next((b.target for b in bindings if b.kind == "import"), None)
+            if base is None and len(bindings) == 1 and bindings[0].kind == "value" and bindings[0].value is not None:
+                value = bindings[0].value
+                if isinstance(value, (ast.Name, ast.Attribute)) and not _mentions(value, node.id):
+                    base = self.dotted(value)
+                elif isinstance(value, ast.Call) and self.dotted(value.func) == "functools.partial" and value.args:
+                    base = self.dotted(value.args[0])
+        if base is None:
+            return None
+        return canonical(".".join([base, *reversed(attributes)]))
+
+    def find(self, name: str) -> FunctionInfo | ClassInfo | None:
+        """A function or class by (qualified) name: ``fn``, ``Class``, ``Class.method``."""
+        for cls in self.classes:
+            if cls.qualname == name:
+                return cls
+        for function in self.functions:
+            if function.qualname == name:
+                return function
+        return None
+
+
+class Loader:
+    """Parsed modules of the project by dotted name, each once."""
+
+    def __init__(self, program: ProgramView) -> None:
+        self.program = program
+        self._modules: dict[str, Module | None] = {}
+
+    def module(self, path: str, parsed: Parsed) -> Module:
+        """The module under analysis itself."""
+        name, is_package = self.program.module_name(path)
+        module = Module(path, parsed, name, is_package, self)
+        if name:
+            self._modules[name] = module
+        return module
+
+    def resolve(self, place: Place, path: str) -> Span | None:
+        """Range of a place in another file that was loaded."""
+        for module in self._modules.values():
+            if module is not None and module.path == path:
+                return module.parsed.resolve(place)
+        return None
+
+    def load(self, name: str) -> Module | None:
+        if name not in self._modules:
+            self._modules[name] = None  # an import cycle sees nothing rather than recursing
+            self._modules[name] = self._read(name)
+        return self._modules[name]
+
+    def _read(self, name: str) -> Module | None:
+        found = self.program.source(name)
+        if found is None:
+            return None
+        path, text = found
+        _, is_package = self.program.module_name(path)
+        return Module(path, _parse_cached(path, text), name, is_package, self)
+
+
+_PARSED: dict[str, tuple[str, Parsed]] = {}
+_PARSED_LIMIT = 64
+
+
+def _parse_cached(path: str, text: str) -> Parsed:
+    """Other files' trees, a few at a time: neighbours in a run share most of their imports."""
+    known = _PARSED.get(path)
+    if known is not None and known[0] == text:
+        return known[1]
+    while len(_PARSED) >= _PARSED_LIMIT:
+        _PARSED.pop(next(iter(_PARSED)))
+    parsed = parse(text)
+    _PARSED[path] = (text, parsed)
+    return parsed
+
+
+# -- names -------------------------------------------------------------------------------------------
+
+BUILTINS = frozenset(dir(__builtins__) if not isinstance(__builtins__, dict) else __builtins__)
+
+_CANONICAL = (
+    ("torch.functional.", "torch."),
+    ("torch._C._nn.", "torch.nn.functional."),
+    ("torch.nn.modules.", "torch.nn."),
+    ("torch._tensor.Tensor", "torch.Tensor"),
+)
+
+
+def canonical(name: str) -> str:
+    """The usual spelling of a dotted torch name."""
+    if not name.startswith("torch."):
+        return name
+    for start, usual in _CANONICAL:
+        if name.startswith(start):
+            rest = name[len(start) :]
+            return usual + (rest.rpartition(".")[2] if usual == "torch.nn." else rest)
+    return name
+
+
+def child_statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """Statements directly inside a compound statement (not those of functions and classes)."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(node, name, None)
+        if isinstance(block, list):
+            yield from (item for item in block if isinstance(item, ast.stmt))  # pyright: ignore[reportUnknownVariableType]
+    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield from part.body
+
+
+def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes inside a function, those of functions and classes nested in it excluded."""
+    todo: list[ast.AST] = list(_inside(node))
+    while todo:
+        item = todo.pop()
+        yield item
+        if not isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            todo.extend(ast.iter_child_nodes(item))
+
+
+def _inside(node: ast.AST) -> Iterable[ast.AST]:
+    if isinstance(node, ast.Lambda):
+        return (node.body,)
+    body: list[ast.AST] = getattr(node, "body", [])
+    return body
+
+
+def target_names(target: ast.AST) -> Iterator[str]:
+    """Names an assignment target binds."""
+    todo: list[ast.AST] = [target]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, ast.Name):
+            yield item.id
+        elif isinstance(item, (ast.Tuple, ast.List)):
+            todo.extend(item.elts)
+        elif isinstance(item, ast.Starred):
+            todo.append(item.value)
+
+
+def _header_names(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        yield from target_names(node.target)
+    elif isinstance(node, (ast.With, ast.AsyncWith)):
+        for item in node.items:
+            if item.optional_vars is not None:
+                yield from target_names(item.optional_vars)
+
+
+def stored_names(function: ast.AST) -> Iterator[str]:
+    """Names a function (or block) binds, comprehension variables excluded."""
+    for node in own_nodes(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
+            yield node.id
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                yield alias.asname or alias.name.partition(".")[0]
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            yield node.name
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+            yield node.name
+
+
+def _mentions(node: ast.AST, name: str) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))

@@ -1,0 +1,244 @@
+"""Entries: the functions that are compiled themselves, as far as the source shows."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from graphmend_lsp.model.module import ClassInfo, FunctionInfo, Module
+from graphmend_lsp.parse import Chunk, Place
+
+EntryKind = Literal["compile", "export", "named", "implied"]
+_COMPILE = frozenset({"torch.compile", "torch._dynamo.optimize", "torch.compiler.compile"})
+_FRAMEWORK = frozenset({"support_torch_compile"})
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One entry: a function, how it became one, and where the source says so."""
+
+    function: FunctionInfo
+    kind: EntryKind
+    place: Place | None
+    message: str
+    fullgraph: bool = False
+
+    @property
+    def explicit(self) -> bool:
+        return self.kind != "implied"
+
+    @property
+    def name(self) -> str:
+        return self.function.qualname
+
+
+def entries(
+    module: Module,
+    named: tuple[str, ...],
+    is_module: Callable[[ClassInfo], bool],
+    method: Callable[[ClassInfo, str], FunctionInfo | None],
+) -> list[Entry]:
+    """All entries of a file: named by the user, compiled in the source, implied by ``nn.Module``."""
+    found: dict[int, Entry] = {}
+
+    def add(entry: Entry) -> None:
+        known = found.get(id(entry.function))
+        if known is None or (entry.explicit and not known.explicit) or (entry.fullgraph and not known.fullgraph):
+            found[id(entry.function)] = entry
+
+    for name in named:
+        target = module.find(name)
+        function = method(target, "forward") or method(target, "__call__") if isinstance(target, ClassInfo) else target
+        if function is not None and function.module is module:
+            add(Entry(function, "named", None, f"`{name}` is named as an entry"))
+    finder = _Finder(module, is_module, method)
+    for entry in finder.run():
+        add(entry)
+    for cls in module.classes:
+        if "forward" in cls.methods and is_module(cls):
+            function = cls.methods["forward"]
+            place = Place(cls.chunk.id, _name_span(cls.chunk, function))
+            add(Entry(function, "implied", place, f"`{cls.name}` is an nn.Module: its forward may be compiled"))
+    return list(found.values())
+
+
+def _name_span(chunk: Chunk, function: FunctionInfo) -> object:
+    node = function.node
+    return chunk.span(node) if isinstance(node, ast.Lambda) else header_span(chunk, node)
+
+
+def header_span(chunk: Chunk, node: ast.stmt) -> object:
+    """Raw range of ``def name`` / ``class name``."""
+    from graphmend_lsp.text import Span
+
+    text = chunk.raw_text(node.lineno).rstrip("\r\n")
+    column = chunk.column(node.lineno, node.col_offset)
+    return Span(node.lineno, column, node.lineno, max(len(text), column))
+
+
+class _Finder:
+    """``torch.compile`` in every spelling."""
+
+    def __init__(
+        self,
+        module: Module,
+        is_module: Callable[[ClassInfo], bool],
+        method: Callable[[ClassInfo, str], FunctionInfo | None],
+    ) -> None:
+        self.module = module
+        self.is_module = is_module
+        self.method = method
+
+    def run(self) -> Iterator[Entry]:
+        for function in self.module.functions:
+            yield from self._decorated(function, function.decorators, function.chunk)
+        for cls in self.module.classes:
+            forward = cls.methods.get("forward") or cls.methods.get("__call__")
+            if forward is not None:
+                yield from self._decorated(forward, cls.node.decorator_list, cls.chunk)
+        for chunk in self.module.parsed.chunks:
+            if "compile" not in chunk.text and "export" not in chunk.text:
+                continue
+            for node in chunk.nodes:
+                yield from self._calls(node, chunk)
+
+    def _decorated(self, function: FunctionInfo, decorators: list[ast.expr], chunk: Chunk) -> Iterator[Entry]:
+        for node in decorators:
+            kind, keywords = self._compiler(node)
+            if kind is not None:
+                place = Place(chunk.id, chunk.span(node))
+                yield Entry(function, kind, place, "compiled by this decorator", _fullgraph(keywords))
+
+    def _compiler(self, node: ast.expr) -> tuple[EntryKind | None, list[ast.keyword]]:
+        """Whether an expression is ``torch.compile`` or a call/partial that returns it."""
+        if isinstance(node, ast.Call):
+            name = self.module.dotted(node.func)
+            if name == "functools.partial" and node.args:
+                kind, keywords = self._compiler(node.args[0])
+                return kind, [*keywords, *node.keywords]
+            if not node.args or name not in _COMPILE:
+                kind, keywords = self._compiler(node.func)
+                return kind, [*keywords, *node.keywords]
+            return None, []
+        name = self.module.dotted(node)
+        if name in _COMPILE:
+            keywords = self._partial_keywords(node)
+            return "compile", keywords
+        if name is not None and name.rpartition(".")[2] in _FRAMEWORK:
+            return "compile", [ast.keyword("fullgraph", ast.Constant(True))]
+        return None, []
+
+    def _partial_keywords(self, node: ast.expr) -> list[ast.keyword]:
+        """Keywords of ``fast = partial(torch.compile, fullgraph=True)`` where ``fast`` is used."""
+        if not isinstance(node, ast.Name):
+            return []
+        for binding in self.module.bindings.get(node.id, ()):
+            if isinstance(binding.value, ast.Call):
+                return list(binding.value.keywords)
+        return []
+
+    def _calls(self, top: ast.stmt, chunk: Chunk) -> Iterator[Entry]:
+        for node in ast.walk(top):
+            if not isinstance(node, ast.Call):
+                continue
+            place = Place(chunk.id, chunk.span(node))
+            name = self.module.dotted(node.func)
+            if name in ("torch.export.export", "torch.export.export_for_training", "torch.export.draft_export"):
+                if node.args:
+                    for function in self._targets(node.args[0], top):
+                        yield Entry(function, "export", place, "exported here")
+                continue
+            if isinstance(node.func, ast.Attribute) and node.func.attr == "compile" and name not in _COMPILE:
+                for function in self._targets(node.func.value, top):
+                    if function.name in ("forward", "__call__"):
+                        yield Entry(function, "compile", place, "compiled here", _fullgraph(node.keywords))
+                continue
+            kind, keywords = self._compiler(node.func)
+            if kind is None:
+                continue
+            target = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg == "model"), None)
+            if target is not None:
+                for function in self._targets(target, top):
+                    yield Entry(function, kind, place, "compiled here", _fullgraph([*keywords, *node.keywords]))
+
+    def _targets(self, node: ast.expr, top: ast.stmt) -> Iterator[FunctionInfo]:
+        """Functions that ``torch.compile(node)`` compiles."""
+        if isinstance(node, ast.Call):
+            yield from self._of_class(node.func)
+        elif isinstance(node, ast.Name):
+            for binding in self.module.bindings.get(node.id, ()):
+                if binding.function is not None:
+                    yield binding.function
+                elif binding.cls is not None:
+                    yield from self._forward(binding.cls)
+                elif isinstance(binding.value, ast.Call):
+                    yield from self._of_class(binding.value.func)
+            for value in _local_values(top, node.id):
+                if isinstance(value, ast.Call):
+                    yield from self._of_class(value.func)
+                elif isinstance(value, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                    continue
+        elif isinstance(node, ast.Attribute):
+            yield from self._of_attribute(node, top)
+        elif isinstance(node, (ast.IfExp,)):
+            yield from self._targets(node.body, top)
+            yield from self._targets(node.orelse, top)
+
+    def _of_attribute(self, node: ast.Attribute, top: ast.stmt) -> Iterator[FunctionInfo]:
+        if isinstance(node.value, ast.Name) and node.value.id == "self" and isinstance(top, ast.ClassDef):
+            cls = self.module.find(top.name)
+            if isinstance(cls, ClassInfo):
+                if node.attr in cls.methods:
+                    yield cls.methods[node.attr]
+                for value in _self_values(top, node.attr):
+                    if isinstance(value, ast.Call):
+                        yield from self._of_class(value.func)
+            return
+        for function in self._targets(node.value, top):
+            if function.cls is not None:
+                method = self.method(function.cls, node.attr)
+                if method is not None:
+                    yield method
+        if isinstance(node.value, ast.Name):
+            cls = self.module.find(node.value.id)
+            if isinstance(cls, ClassInfo) and node.attr in cls.methods:
+                yield cls.methods[node.attr]
+
+    def _of_class(self, func: ast.expr) -> Iterator[FunctionInfo]:
+        if isinstance(func, ast.Attribute) and func.attr in ("to", "cuda", "eval", "train", "half", "bfloat16", "float"):
+            if isinstance(func.value, ast.Call):
+                yield from self._of_class(func.value.func)
+            return
+        if isinstance(func, ast.Name):
+            cls = self.module.find(func.id)
+            if isinstance(cls, ClassInfo):
+                yield from self._forward(cls)
+
+    def _forward(self, cls: ClassInfo) -> Iterator[FunctionInfo]:
+        method = self.method(cls, "forward") or self.method(cls, "__call__")
+        if method is not None and method.module is self.module:
+            yield method
+
+
+def _fullgraph(keywords: list[ast.keyword]) -> bool:
+    return any(k.arg == "fullgraph" and isinstance(k.value, ast.Constant) and k.value.value is True for k in keywords)
+
+
+def _local_values(top: ast.stmt, name: str) -> Iterator[ast.AST]:
+    for node in ast.walk(top):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name) and target.id == name:
+                    yield node.value
+
+
+def _self_values(top: ast.stmt, name: str) -> Iterator[ast.AST]:
+    for node in ast.walk(top):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Attribute) and target.attr == name:
+                    yield node.value
+
+

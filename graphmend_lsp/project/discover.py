@@ -1,0 +1,131 @@
+"""Which files a command looks at."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from graphmend_lsp.finding import Problem
+from graphmend_lsp.project.config import LoadedConfig, load_for
+
+SUFFIXES = (".py",)
+SKIPPED = frozenset(
+    (
+        ".bzr",
+        ".direnv",
+        ".eggs",
+        ".git",
+        ".hg",
+        ".hypothesis",
+        ".ipynb_checkpoints",
+        ".mypy_cache",
+        ".nox",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".svn",
+        ".tox",
+        ".venv",
+        ".vscode",
+        "__pycache__",
+        "__pypackages__",
+        "build",
+        "dist",
+        "node_modules",
+        "site-packages",
+        "venv",
+    )
+)
+
+
+@dataclass(frozen=True)
+class Discovered:
+    """Files to look at, sorted by path (absolute), each with the configuration of its folder.
+
+    ``problems`` are paths that could not be read, ``config_problems`` mistakes in configurations.
+    """
+
+    files: tuple[tuple[str, LoadedConfig], ...]
+    problems: tuple[Problem, ...]
+    config_problems: tuple[Problem, ...]
+
+
+class _Configs:
+    """Configurations by folder, for one run."""
+
+    def __init__(self) -> None:
+        self._by_folder: dict[str, LoadedConfig] = {}
+
+    def of(self, folder: str) -> LoadedConfig:
+        found = self._by_folder.get(folder)
+        if found is None:
+            found = self._by_folder[folder] = load_for(folder)
+        return found
+
+    def problems(self) -> Iterator[Problem]:
+        yield from dict.fromkeys(p for config in self._by_folder.values() for p in config.problems)
+
+
+def discover(paths: Iterable[str]) -> Discovered:
+    """The Python files at and under ``paths``.
+
+    A file named explicitly is always in; what stands below a folder passes the default and the configured
+    exclusions.  Folders that are symbolic links are not entered unless named.
+    """
+    configs = _Configs()
+    problems: list[Problem] = []
+    found: dict[str, LoadedConfig] = {}
+    real: set[str] = set()
+    for path in paths:
+        absolute = os.path.abspath(path)
+        try:
+            mode = os.stat(absolute).st_mode
+        except (OSError, ValueError) as error:
+            missing = isinstance(error, FileNotFoundError)
+            problems.append(Problem(path, None, "no such file or directory" if missing else str(error)))
+            continue
+        if not stat.S_ISDIR(mode):
+            found[absolute] = configs.of(os.path.dirname(absolute))
+            real.add(os.path.realpath(absolute))
+            continue
+        for file in _walk(absolute, configs, problems):
+            target = os.path.realpath(file)
+            if target not in real:
+                real.add(target)
+                found[file] = configs.of(os.path.dirname(file))
+    ordered = tuple((path, found[path]) for path in sorted(found))
+    return Discovered(ordered, tuple(problems), tuple(configs.problems()))
+
+
+def _walk(top: str, configs: _Configs, problems: list[Problem]) -> Iterator[str]:
+    pending = [top]
+    while pending:
+        folder = pending.pop()
+        config = configs.of(folder)
+        links: list[str] = []
+        try:
+            with os.scandir(folder) as entries:
+                listed = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            problems.append(Problem(folder, None, (error.strerror or str(error)).lower()))
+            continue
+        for entry in listed:
+            if entry.is_dir(follow_symlinks=False):
+                if not (_skips(entry) or config.excludes(entry.path + "/")):
+                    pending.append(entry.path)
+            elif entry.name.endswith(SUFFIXES) and entry.is_file() and not config.excludes(entry.path):
+                if entry.is_symlink():
+                    links.append(entry.path)  # after the plain files: a link to one of them is the same file
+                else:
+                    yield entry.path
+        yield from links
+
+
+def _skips(entry: os.DirEntry[str]) -> bool:
+    """Whether a folder is left out by default: known names, eggs, and virtual environments of any name."""
+    return (
+        entry.name in SKIPPED
+        or entry.name.endswith((".egg-info", ".egg"))
+        or os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
+    )

@@ -1,0 +1,161 @@
+"""Read and write source files so that everything an edit does not touch stays as it was.
+
+The text has its byte order mark removed and its line endings untouched; the encoding is the one that
+Python itself would use (byte order mark, PEP 263 cookie, else UTF-8).
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import stat
+from dataclasses import dataclass, field
+
+
+class SourceError(Exception):
+    """A file that cannot be read or written; the message is for the user and names no path."""
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One file as it was read; ``data`` are its bytes, by which a later change is noticed."""
+
+    path: str
+    text: str
+    encoding: str
+    bom: bool
+    data: bytes = field(repr=False)
+
+    def encode(self, text: str) -> bytes:
+        """``text`` in this file's encoding and with its byte order mark.
+
+        Raises:
+            SourceError: the encoding has no such character.
+        """
+        try:
+            body = text.encode(self.encoding)
+        except UnicodeEncodeError as error:
+            char = text[error.start]
+            raise SourceError(
+                f"not written: {char!r} cannot be written in the file's encoding, {self.encoding}"
+            ) from None
+        return (codecs.BOM_UTF8 if self.bom else b"") + body
+
+
+def decode(data: bytes, path: str = "<stdin>") -> SourceFile:
+    """Source text from its bytes.
+
+    Raises:
+        SourceError: not the text it says it is.
+    """
+    bom = data.startswith(codecs.BOM_UTF8)
+    encoding = "utf-8"
+    if _may_have_cookie(data):
+        import tokenize
+
+        try:
+            found, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        except SyntaxError as error:
+            raise SourceError(error.msg) from None
+        encoding = "utf-8" if found == "utf-8-sig" else found
+    try:
+        text = data[len(codecs.BOM_UTF8) if bom else 0 :].decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SourceError(f"not {encoding} text (byte 0x{data[error.start]:02x} in line {line})") from None
+    except (LookupError, ValueError) as error:
+        raise SourceError(f"cannot decode as {encoding}: {error}") from None
+    return SourceFile(path, text, encoding, bom, data)
+
+
+def _may_have_cookie(data: bytes) -> bool:
+    """Whether the first two lines can name an encoding; spares the import of ``tokenize``."""
+    end = data.find(b"\n", data.find(b"\n") + 1) if b"\n" in data else -1
+    return b"coding" in (data if end < 0 else data[:end])
+
+
+def read(path: str) -> SourceFile:
+    """A source file.
+
+    Raises:
+        SourceError: it cannot be read or decoded.
+    """
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read()
+    except OSError as error:
+        raise SourceError(_reason(error)) from None
+    except ValueError as error:
+        raise SourceError(str(error)) from None
+    return decode(data, path)
+
+
+def write(source: SourceFile, text: str) -> None:
+    """Replace the file's content by ``text``, all or nothing; permissions, encoding and mark stay.
+
+    Raises:
+        SourceError: it changed since it was read, is read-only, or cannot hold the text.
+    """
+    data = source.encode(text)
+    path = os.path.realpath(source.path)
+    try:
+        with open(path, "rb") as stream:
+            if stream.read() != source.data:
+                raise SourceError("not written: the file has changed since it was read")
+        mode = stat.S_IMODE(os.stat(path).st_mode)
+    except OSError as error:
+        raise SourceError(f"not written: {_reason(error)}") from None
+    if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK):
+        raise SourceError("not written: the file is read-only")
+    _replace(path, data, mode)
+
+
+def create(path: str, text: str) -> None:
+    """Write a file of ours in UTF-8, new or over an older one.
+
+    Raises:
+        SourceError: it cannot be written.
+    """
+    try:
+        mode: int | None = stat.S_IMODE(os.stat(path).st_mode)
+    except OSError:
+        mode = None
+    _replace(os.path.realpath(path), text.encode("utf-8"), mode)
+
+
+def _replace(path: str, data: bytes, mode: int | None) -> None:
+    """Put ``data`` in place of ``path`` in one step; ``mode`` None means the default of a new file."""
+    temporary = f"{path}.{os.getpid()}.graphmend-tmp"
+    try:
+        try:
+            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            if mode is not None:
+                _keep_identity(path, temporary, mode)
+            os.replace(temporary, path)
+        except BaseException:
+            if os.path.exists(temporary):
+                os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise SourceError(f"not written: {_reason(error)}") from None
+
+
+def _keep_identity(path: str, temporary: str, mode: int) -> None:
+    """Give the new file the old one's owner, where that is allowed, and its permissions."""
+    if hasattr(os, "chown"):
+        old, new = os.stat(path), os.stat(temporary)
+        if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+            try:
+                os.chown(temporary, old.st_uid, old.st_gid)
+            except OSError:
+                pass  # not ours to give away; the content still has to be written
+    os.chmod(temporary, mode)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error) or type(error).__name__).lower()

@@ -1,0 +1,60 @@
+"""Where a file stands: its package, its dotted name, and the folders its imports start from."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+
+PROJECT_MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+
+
+def package_chain(path: str) -> tuple[str, ...]:
+    """The package directories around a file, innermost first; empty for a file outside any package."""
+    return _package_chain(os.path.dirname(os.path.abspath(path)))
+
+
+def _package_chain(folder: str) -> tuple[str, ...]:
+    chain: list[str] = []
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        chain.append(folder)
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            break
+        folder = parent
+    return tuple(chain)
+
+
+def import_root(path: str) -> str:
+    """The directory above a file's top package, or the file's own directory for a script."""
+    chain = package_chain(path)
+    return os.path.dirname(chain[-1] if chain else os.path.abspath(path))
+
+
+def module_name(path: str) -> tuple[str, bool]:
+    """``(absolute dotted name, is it a package's __init__)`` of a file."""
+    stem = os.path.splitext(os.path.basename(path))[0]
+    parts = [os.path.basename(folder) for folder in reversed(package_chain(path))]
+    is_package = stem == "__init__" and bool(parts)
+    return ".".join(parts if is_package else [*parts, stem]), is_package
+
+
+@lru_cache(maxsize=4096)
+def project_root(folder: str) -> str | None:
+    """The nearest directory at or above ``folder`` that looks like a project's root."""
+    while True:
+        if any(os.path.exists(os.path.join(folder, marker)) for marker in PROJECT_MARKERS):
+            return folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def search_roots(path: str) -> tuple[str, ...]:
+    """The folders in which modules imported by a file may stand, the file's own first."""
+    own = import_root(path)
+    roots = [own]
+    project = project_root(own)
+    if project is not None:
+        roots += [project, os.path.join(project, "src")]
+    return tuple(dict.fromkeys(roots))

@@ -1,0 +1,51 @@
+"""Which torch the user's code runs on, from the installed metadata; nothing is imported or started."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from functools import lru_cache
+
+_RELEASE = re.compile(r"torch-(\d+)\.(\d+)[^-]*\.dist-info$")
+
+
+def parse_release(text: str) -> tuple[int, int] | None:
+    """``(2, 13)`` of "2.13" or "2.13.0+cu130"."""
+    match = re.match(r"\s*v?(\d+)\.(\d+)(?![\d])", text)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def installed_torch(project: str) -> tuple[int, int] | None:
+    """The release in the active environment, else in the project's, else in conda's, else in our own."""
+    return _installed(project, os.environ.get("VIRTUAL_ENV", ""), os.environ.get("CONDA_PREFIX", ""))
+
+
+@lru_cache(maxsize=256)
+def _installed(project: str, virtual_env: str, conda: str) -> tuple[int, int] | None:
+    environments = [virtual_env, os.path.join(project, ".venv"), os.path.join(project, "venv"), conda]
+    folders = [folder for env in environments if env for folder in _site_packages(env)]
+    folders += [p for p in sys.path if os.path.basename(p) in ("site-packages", "dist-packages")]
+    return next((release for folder in folders if (release := _in(folder)) is not None), None)
+
+
+def _site_packages(environment: str) -> Iterator[str]:
+    """The ``site-packages`` of an environment, POSIX and Windows layouts."""
+    yield os.path.join(environment, "Lib", "site-packages")
+    lib = os.path.join(environment, "lib")
+    try:
+        versions = sorted(name for name in os.listdir(lib) if name.startswith("python3"))
+    except OSError:
+        return
+    for name in versions:
+        yield os.path.join(lib, name, "site-packages")
+
+
+def _in(folder: str) -> tuple[int, int] | None:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return None
+    found = [(int(m[1]), int(m[2])) for m in map(_RELEASE.match, names) if m]
+    return max(found, default=None)

@@ -1,0 +1,90 @@
+"""The copy of the runtime that mended code imports: where it goes and whether it is there already."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import count
+
+import graphmend_lsp
+from graphmend_lsp.check import RuntimePlace
+from graphmend_lsp.project import layout
+
+PACKAGE_MODULE = "graphmend_lsp.runtime"
+_HEADER = re.compile(r"\bVersion (\d+(?:\.\d+)*)\. Made by graphmend-lsp\b")
+_RELATIVE_IMPORT = re.compile(r"^[ \t]*from[ \t]+\.", re.MULTILINE)
+_HEADER_LINES = 6
+
+
+@cache
+def runtime_text() -> str:
+    """The runtime as this version ships it."""
+    path = os.path.join(os.path.dirname(graphmend_lsp.__file__), "runtime", "_graphmend.py")
+    with open(path, encoding="utf-8", newline="") as stream:
+        return stream.read()
+
+
+def place(path: str, read: Callable[[str], str | None]) -> RuntimePlace:
+    """Where the runtime of mended code in ``path`` stands; ``read`` gives a file's text or None.
+
+    It goes into the top package of the file, to be imported relatively, or beside a file outside any
+    package.  A file of the same name that is not ours is left alone and another name chosen.
+    """
+    path = os.path.abspath(path)
+    chain = _packages(path)
+    folder = chain[-1] if chain else os.path.dirname(path)
+    dots = "." * len(chain)
+    if not chain and _RELATIVE_IMPORT.search(read(path) or ""):
+        dots = "."  # a package without __init__.py
+    wanted = runtime_text()
+    for name in _names():
+        target = os.path.join(folder, name + ".py")
+        there = read(target)
+        if there is None and (os.path.exists(target) or os.path.isdir(os.path.join(folder, name))):
+            continue
+        if there is None or (there != wanted and _is_older(there, wanted)):
+            return RuntimePlace(dots + name, target, wanted)
+        if _is_ours(there):
+            return RuntimePlace(dots + name)
+    raise AssertionError("unreachable: the names do not end")
+
+
+def _names() -> Iterator[str]:
+    yield "_graphmend"
+    yield "_graphmend_runtime"
+    yield from (f"_graphmend_runtime_{number}" for number in count(2))
+
+
+def _packages(path: str) -> tuple[str, ...]:
+    """The packages that a relative import in ``path`` can be sure of, innermost first.
+
+    A directory with a project's own files (``pyproject.toml`` ...) is the place a package stands in, even
+    if someone put an ``__init__.py`` there; the package then starts below it.
+    """
+    chain = layout.package_chain(path)
+    for depth, folder in enumerate(chain):
+        if depth and any(os.path.exists(os.path.join(folder, marker)) for marker in layout.PROJECT_MARKERS):
+            return chain[:depth]
+    return chain
+
+
+def _head(text: str) -> re.Match[str] | None:
+    return _HEADER.search("\n".join(text.split("\n", _HEADER_LINES)[:_HEADER_LINES]))
+
+
+def _is_ours(text: str) -> bool:
+    return text == runtime_text() or _head(text) is not None
+
+
+def _is_older(text: str, wanted: str) -> bool:
+    """Whether ``text`` is a runtime of ours that ``wanted`` replaces (a newer one is kept)."""
+    if text.replace("\r\n", "\n") == wanted:
+        return False  # checked out with the platform's line endings
+    there, ours = _head(text), _head(wanted)
+    return there is not None and (ours is None or _version(there) <= _version(ours))
+
+
+def _version(head: re.Match[str]) -> tuple[int, ...]:
+    return tuple(int(part) for part in head[1].split("."))

@@ -1,0 +1,102 @@
+"""# GM302 breaking-assert
+
+An assertion on a tensor in a form that breaks the graph.
+
+## What it does
+Flags `assert` on a tensor's value where the message is not a constant (an f-string breaks even if it formats static values only),
+where the test is `not t`, has `and`/`or` of several tensors, a chained comparison, `any()`/`all()`, `torch.equal`,
+`torch.allclose` or `.item()`; and `torch._assert`, `torch._check*` with a tensor.
+`assert tensor, "constant"` (or without a message) does not break and is not flagged: TorchDynamo turns it into an assertion of the graph.
+
+## Why is this bad?
+A form TorchDynamo cannot turn into an assertion is a data-dependent branch: the graph is split there, and inside loops and
+generators the function falls back to eager.
+
+## Example
+```python
+def iou(a):
+    assert torch.isfinite(a).all(), f"non-finite among {a.shape[0]}"
+    return a.mean()
+```
+
+## Use instead
+```python
+def iou(a):
+    assert torch.isfinite(a).all(), "non-finite boxes"
+    return a.mean()
+```
+
+## Fix safety
+*trap* keeps the assertion, its type and its text in an operator of the graph (see GM301 for the one condition). *assert* uses
+`torch._assert_async`: unsafe, the exception becomes a RuntimeError with a constant message.
+
+## References
+- [GB0170 Data-dependent branching](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0170.html)
+- [GB0171 assert with non-string message](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0171.html)
+"""
+
+from __future__ import annotations
+
+import ast
+
+from graphmend_lsp.flow.events import Event, Test
+from graphmend_lsp.rules.base import Flag, Spec, source
+
+SPEC = Spec("GM302", "breaking-assert", ("assert", "check"), "GB0170")
+
+
+def flag(event: Event) -> Flag | None:
+    node = event.node
+    if isinstance(node, ast.Assert):
+        cause = _cause(node, event.test) if event.test is not None else None
+        if cause is None or event.test is None:
+            return None
+        text = source(event, node.test)
+        message = f"this assertion of `{text}` breaks the graph: {cause}{{origin}}"
+        return Flag(node, message, event.test.data[0].value.why)
+    if isinstance(node, ast.Call):
+        why = event.value.why if event.value is not None else None
+        return Flag(node, f"`{event.name}` needs the tensor's value on the host{{origin}}; torch.compile splits the graph here", why)
+    return None
+
+
+def _cause(node: ast.Assert, test: Test) -> str | None:
+    """Why the assertion breaks; None if TorchDynamo turns it into one of the graph."""
+    if any(d.kind == "read" for d in test.data):
+        return "its test reads a value to the host"
+    truths = [d for d in test.data if d.kind == "truth"]
+    if not truths:
+        return None
+    leaf, negated = _last_operand(node.test)
+    if negated:
+        return "its test is negated"
+    if any(d.node is not leaf for d in truths):
+        return "its test asks for the truth of several tensors"
+    if _is_combined(leaf):
+        return "its test asks for the truth of several tensors"
+    if node.msg is not None and not _constant_text(node.msg):
+        return "its message is not a constant"
+    return None
+
+
+def _last_operand(node: ast.expr) -> tuple[ast.expr, bool]:
+    negated = False
+    while True:
+        if isinstance(node, ast.BoolOp):
+            node = node.values[-1]
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            node, negated = node.operand, not negated
+        else:
+            return node, negated
+
+
+def _is_combined(node: ast.expr) -> bool:
+    if isinstance(node, ast.Compare):
+        return len(node.ops) > 1
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("any", "all")
+
+
+def _constant_text(node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _constant_text(node.left) and _constant_text(node.right)
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)

@@ -1,0 +1,72 @@
+"""# GM101 data-dependent-branch
+
+An `if`, `elif`, conditional expression or `match` on a tensor's value.
+
+## What it does
+Flags tests whose outcome is known only once the tensor has been computed: a comparison of tensors, `.any()`,
+`.all()`, the truth of a tensor, a value read with `.item()` inside the test. Tests on shapes, dtypes, devices, `None`,
+configuration and Python numbers are known while tracing and are never flagged.
+
+## Why is this bad?
+TorchDynamo traces one path. It cannot know which one a tensor's value selects, so it ends the graph before the test,
+reads the value to the host (on a GPU: waits for it), and starts a new graph behind it. The two graphs are compiled,
+scheduled and launched apart; nothing is fused across the test and CUDA graphs are split. Inside a loop, a `try` or a
+context manager of your own the whole function falls back to eager.
+
+## Example
+```python
+def forward(self, x):
+    if x.abs().max() > 1:
+        x = x.clamp(-1, 1)
+    return self.proj(x)
+```
+
+## Use instead
+```python
+def forward(self, x):
+    x = torch.where(x.abs().max() > 1, x.clamp(-1, 1), x)
+    return self.proj(x)
+```
+
+## Fix safety
+*where* computes both sides and selects. It is offered as safe if both sides are pure, total operations with finite
+gradients, the result is not expected to be the very same object as an argument, and both have equal shape and dtype;
+where shape and dtype cannot be proved, `select` of the small runtime file compares them while tracing and keeps the
+branch if they differ. Assumed: arithmetic dtypes (masks are bool, numbers are not), operands that broadcast in both
+paths. It is refused where a side may raise, draws random numbers, writes state, or is needed as a Python value. A side
+that holds matrix products or modules of unknown cost is offered as `torch.cond` only, as unsafe. A branch that only
+prints or logs is deferred as a whole, with its test.
+
+## References
+- [GB0170 Data-dependent branching](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0170.html)
+- [Control flow operators: torch.cond](https://docs.pytorch.org/docs/stable/cond.html)
+"""
+
+from __future__ import annotations
+
+import ast
+
+from graphmend_lsp.flow.events import Event
+from graphmend_lsp.rules.base import Flag, Spec, raises_only, source
+
+SPEC = Spec("GM101", "data-dependent-branch", ("if", "ifexp", "match"), "GB0170")
+
+
+def flag(event: Event) -> Flag | None:
+    if event.test is None or not event.test.is_data:
+        return None
+    node = event.node
+    if isinstance(node, ast.If):
+        if raises_only(node):
+            return None
+        shown: ast.expr = node.test
+    elif isinstance(node, ast.IfExp):
+        shown = node.test
+    elif isinstance(node, ast.Match):
+        shown = node.subject
+    else:
+        return None
+    datum = next(d for d in event.test.data if d.kind != "dynamic")
+    at = node.subject if isinstance(node, ast.Match) else node.test
+    text = source(event, at)
+    return Flag(shown, f"`{text}` is known only on the device{{origin}}; torch.compile splits the graph here", datum.value.why)

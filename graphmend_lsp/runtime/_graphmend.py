@@ -1,0 +1,281 @@
+"""Host effects and selections that torch.compile does not split its graph for.
+
+Version 1. Made by graphmend-lsp, which puts a copy of this file into packages it mends; any number of
+copies may run in one process. It needs torch alone: measured with 2.13.0, written for 2.4 and later.
+
+MIT License. Copyright (c) 2026 the graphmend-lsp authors.
+Permission is hereby granted, free of charge, to any person obtaining a copy of this software, to deal in it
+without restriction, including the rights to use, copy, modify, merge, publish, distribute, sublicense and
+sell copies, provided that this notice stays in all copies. The software is provided "as is", without warranty
+of any kind; the authors are not liable for any claim or damage arising from it or its use.
+"""
+
+import ast
+import contextlib
+import functools
+import importlib
+import threading
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple, TypeVar, cast
+
+import torch
+
+if TYPE_CHECKING:
+    import torch._dynamo
+    from typing_extensions import ParamSpec
+
+    _P = ParamSpec("_P")
+
+__all__ = ["graph_effect", "select"]
+
+_T = TypeVar("_T")
+_torch: Any = torch  # for what has no type
+_NAMESPACE = "graphmend_v1"  # another meaning of anything below needs another number
+
+
+def graph_effect(function: "Callable[_P, None]") -> "Callable[_P, None]":
+    """Let torch.compile keep a call of this function inside its graph.
+
+    The function is to print, log, warn or raise, to return None and to change none of its arguments. It
+    runs where it is called, in order, with the values of that moment, compiled or not. It can be
+    given tensors and Python values, also in lists, tuples and dicts; a call with anything else splits the
+    graph as it would have done without this decorator.
+    """
+    name = _register(function)
+
+    @functools.wraps(function)
+    def effect(*args: "_P.args", **kwargs: "_P.kwargs") -> None:
+        if not _is_tracing() or _is_exporting():
+            function(*args, **kwargs)
+            return
+        tensors: List[torch.Tensor] = []
+        integers: List[int] = []
+        call = _describe((args, kwargs), tensors, integers)
+        if call and _transforms() == 0:
+            _emit(name, call, _modes(), tensors, integers, _token)
+        else:
+            reason = "torch.func transforms it" if call else "an argument is of a kind that no graph carries"
+            torch._dynamo.graph_break(msg=f"{name} cannot be called in the graph: {reason}")
+            function(*args, **kwargs)
+
+    _skip_frame(effect)
+    _skip_frame(function)
+    return effect
+
+
+def select(condition: object, new: _T, old: _T) -> _T:
+    """`new if condition else old`, kept in the graph by torch.compile where both are tensors alike in everything but
+    their values. Where they are not, `torch.where` would give something else than the branch, so the branch is taken.
+    """
+    if torch.compiler.is_compiling() and _are_alike(condition, new, old):
+        return _where(condition, new, old)
+    return new if condition else old
+
+
+def _are_alike(condition: object, new: object, old: object) -> bool:
+    """All of this is known while tracing: it puts no guard on data, and on shapes only that they stay equal."""
+    return (
+        isinstance(condition, torch.Tensor)
+        and isinstance(new, torch.Tensor)
+        and isinstance(old, torch.Tensor)
+        and type(new) is type(old)
+        and not isinstance(new, torch.nn.Parameter)
+        and condition.numel() == 1
+        and condition.device == new.device == old.device
+        and new.dtype is old.dtype
+        and new.requires_grad == old.requires_grad
+        and new.layout is old.layout is torch.strided
+        and new.shape == old.shape
+        and new.stride() == old.stride()
+    )
+
+
+def _where(condition: Any, new: Any, old: Any) -> Any:
+    condition = condition if condition.dtype is torch.bool else condition != 0
+    return torch.where(condition.reshape(()), new, old)
+
+
+# What follows makes graph_effect work. While Dynamo traces, a call becomes one operator whose arguments are the
+# effect's name, a text that describes the call, and the tensors and symbolic integers that the text refers to.
+
+
+def _modes() -> str:
+    """The modes that hold at the call, as a text: a compiled graph does not restore them for the operators in it."""
+    modes = "grad" if torch.is_grad_enabled() else "no_grad"
+    modes += f" {torch.empty(0).device}"  # the default device, which Dynamo traces in this form only
+    for device in ("cpu", "cuda"):
+        if torch.is_autocast_enabled(device):
+            modes += f" {device}={torch.get_autocast_dtype(device)}"
+    return modes
+
+
+def _describe(value: Any, tensors: List[torch.Tensor], integers: List[int]) -> str:
+    """`value` as the text of a Python literal that `_restore` reads, "" if there is none. Dynamo traces this.
+
+    Constants stand in the text itself: it must be the same in every process, since compiled graphs are cached
+    by it. Only an exact number is its own `+value`; a symbolic one becomes an argument and is not specialized.
+    """
+    kind = type(value)  # pyright: ignore[reportUnknownVariableType]
+    if value is ...:
+        return "..."
+    if value is None or kind is str or kind is bytes:
+        return repr(value)
+    if kind is bool:
+        return "True" if value else "False"
+    if kind is torch.Tensor or kind is torch.nn.Parameter:
+        tensors.append(value)
+        return f"('tensor', {len(tensors) - 1})"
+    if kind is int:
+        if value is +value:
+            return repr(value)
+        integers.append(value)
+        return f"('int', {len(integers) - 1})"
+    if kind is float:
+        if value is +value:
+            return f"('float', {repr(value)!r})"
+        # Times one: Inductor (2.13) freezes the value of a symbolic float that an operator gets as it is.
+        tensors.append(torch.ones((), dtype=torch.float64, device="cpu") * value)
+        return f"('item', {len(tensors) - 1})"
+    if kind is complex:
+        return f"('complex', {repr(value)!r})"
+    if kind is torch.dtype or kind is torch.layout or kind is torch.memory_format:
+        return f"('torch', {repr(value)!r})"
+    if kind is torch.device:
+        return f"('device', {str(value)!r})"
+
+    tag = kind.__name__
+    parts: List[Any] = []
+    if kind is tuple or kind is list or kind is torch.Size:
+        parts = list(value)
+    elif kind is dict:
+        for key in value:
+            parts += [key, value[key]]
+    elif kind is slice or kind is range:
+        parts = [value.start, value.stop, value.step]
+    elif isinstance(value, Enum) and "<locals>" not in kind.__qualname__:
+        tag, parts = "enum", [kind.__module__, kind.__qualname__, value.value]
+    else:
+        return ""
+    texts = [_describe(part, tensors, integers) for part in parts]
+    return "" if "" in texts else f"({', '.join([repr(tag), *texts])},)"
+
+
+def _enum(module: str, path: str, value: object) -> object:
+    return functools.reduce(getattr, path.split("."), cast(Any, importlib.import_module(module)))(value)
+
+
+def _torch_constant(text: str) -> object:
+    return getattr(torch, text.partition(".")[2])
+
+
+_RESTORE: Dict[str, Callable[..., object]] = {
+    "float": float,
+    "complex": complex,
+    "torch": _torch_constant,
+    "device": torch.device,
+    "tuple": lambda *parts: parts,
+    "list": lambda *parts: list(parts),
+    "Size": lambda *parts: torch.Size(parts),
+    "dict": lambda *parts: dict(zip(parts[::2], parts[1::2])),
+    "slice": slice,
+    "range": range,
+    "enum": _enum,
+}
+
+
+def _restore(node: object, tensors: Sequence[torch.Tensor], integers: Sequence[int]) -> Any:
+    if not isinstance(node, tuple):
+        return node
+    tag, *parts = cast("Tuple[Any, ...]", node)
+    if tag == "tensor":
+        return tensors[int(parts[0])]
+    if tag == "item":
+        return tensors[int(parts[0])].item()
+    if tag == "int":
+        return integers[int(parts[0])]
+    return _RESTORE[tag](*[_restore(part, tensors, integers) for part in parts])
+
+
+_parse = functools.lru_cache(maxsize=1024)(ast.literal_eval)
+
+
+def _run(
+    name: str, call: str, modes: str, tensors: Sequence[torch.Tensor], integers: Sequence[int], token: torch.Tensor
+) -> None:
+    """The operator itself: plain Python, each time that the compiled graph comes to it."""
+    function = _shared.effects.get(name)
+    if function is None:
+        raise LookupError(f"the compiled graph calls the effect {name}, whose module is not imported here")
+    args, kwargs = _restore(_parse(call), tensors, integers)
+    grad, device, *autocasts = modes.split()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(torch.set_grad_enabled(grad == "grad"))
+        if device != "cpu":
+            stack.enter_context(torch.device(device))
+        for kind, dtype in (autocast.split("=torch.") for autocast in autocasts):
+            stack.enter_context(torch.autocast(kind, getattr(torch, dtype)))
+        function(*args, **kwargs)
+
+
+def _run_without_data(
+    name: str, call: str, modes: str, tensors: Sequence[torch.Tensor], integers: Sequence[int], token: torch.Tensor
+) -> None:
+    """While a compiler traces nothing is to happen; a call with real meta tensors comes here too."""
+    if type(token) is torch.Tensor and token.device.type == "cpu":
+        _run(name, call, modes, tensors, integers, token)
+
+
+class _Shared:
+    """What every copy of this file in the process uses: one operator, one token, one table of effects."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.effects: Dict[str, Callable[..., None]] = {}
+        self.library: Optional[object] = None
+        self.token: Optional[torch.Tensor] = None
+
+    def define(self) -> None:
+        # The token is declared as written to. That keeps the calls, and keeps them in order. It lies on the CPU,
+        # so that nothing waits for a GPU; the tag makes Inductor split CUDA graphs here instead of losing the call.
+        # A factory function would ask the default device and any mode (fake tensors ...) that the import runs under.
+        with torch.inference_mode(False):
+            self.token = torch.frombuffer(bytearray(4), dtype=torch.float32)
+        tags = [tag for tag in (getattr(torch.Tag, t, None) for t in ("pt2_compliant_tag", "cudagraph_unsafe")) if tag]
+        library: Any = torch.library.Library(_NAMESPACE, "FRAGMENT")
+        arguments = "str name, str call, str modes, Tensor[] tensors, SymInt[] integers, Tensor(a!) token"
+        library.define(f"emit({arguments}) -> ()", tags=tags)
+        library.impl("emit", _run, "CompositeExplicitAutograd")
+        _torch.library.register_fake(f"{_NAMESPACE}::emit", _run_without_data, lib=library)
+        self.library = library
+
+
+def _register(function: "Callable[_P, None]") -> str:
+    """The name under which the operator finds the function; the same in every process that defines it first."""
+    name = base = f"{function.__module__}.{function.__qualname__}"
+    number = 1
+    while _shared.effects.setdefault(name, function) is not function:  # reloaded, or a notebook cell run again
+        number += 1
+        name = f"{base}#{number}"
+    return name
+
+
+def _skip_frame(function: Callable[..., object]) -> None:
+    """Keep Dynamo from compiling the function by itself where its caller is not compiled; it may still inline it."""
+    frames = _torch._C._dynamo.eval_frame
+    try:
+        skip = frames._FrameAction.SKIP
+        frames.set_code_exec_strategy(function.__code__, frames._FrameExecStrategy(skip, skip))
+    except AttributeError:
+        pass  # another torch, or a callable without code: the effect may then become a small graph of its own
+
+
+_is_tracing = torch.compiler.is_dynamo_compiling
+_is_exporting: Callable[[], bool] = getattr(torch.compiler, "is_exporting", lambda: False)
+_transforms: Callable[[], int] = getattr(_torch._C._functorch, "get_dynamic_layer_stack_depth", lambda: 0)
+
+_shared: _Shared = vars(torch.ops).setdefault(f"_{_NAMESPACE}", _Shared())  # lives as long as the operator
+with _shared.lock:
+    if _shared.library is None:
+        _shared.define()
+_token = _shared.token
+_emit = getattr(torch.ops, _NAMESPACE).emit.default

@@ -1,0 +1,83 @@
+"""Findings of open documents: computed in the worker, once a version, dropped when out of date."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from graphmend_lsp import check as core
+from graphmend_lsp.check import Analysis
+from graphmend_lsp.server.documents import Checked, Document, Snapshot
+from graphmend_lsp.server.worker import URGENT
+
+if TYPE_CHECKING:
+    from graphmend_lsp.server.session import GraphMendServer
+
+T = TypeVar("T")
+
+
+class Analyses:
+    """What is known about the open documents."""
+
+    def __init__(self, server: GraphMendServer) -> None:
+        self._server = server
+        self._generation = 0
+
+    def invalidate(self) -> None:
+        """Something outside the documents changed: a file, a setting."""
+        self._generation += 1
+
+    async def of(self, document: Document, priority: int = URGENT) -> Checked | None:
+        """The findings of the document as it is now; None if it changed meanwhile or the check failed."""
+        snapshot, generation = document.snapshot, self._generation
+        known = document.checked
+        if known is not None and known.snapshot is snapshot and known.generation == generation:
+            return known
+        pending = document.pending
+        if pending is None or pending[0] is not snapshot or pending[1] != generation:
+            buffers = self._server.documents.texts()
+            job = functools.partial(self._check, document, snapshot, generation, buffers)
+            future = self._server.worker.run(job, priority)
+            future.add_done_callback(self._report)  # even where nobody waits any more
+            pending = document.pending = (snapshot, generation, future)
+        try:
+            checked = await asyncio.shield(pending[2])
+        except Exception:  # the core must not take the server down
+            return None
+        if checked is not None and document.snapshot is snapshot:
+            document.checked = checked
+        return checked
+
+    def _report(self, future: asyncio.Future[Checked | None]) -> None:
+        error = None if future.cancelled() else future.exception()
+        if error is not None:
+            self._server.report(error)
+
+    async def call(self, job: Callable[[], T]) -> T | None:
+        """Run ``job`` in the worker for a waiting user; None, reported, if it fails."""
+        try:
+            return await self._server.worker.run(job, URGENT)
+        except Exception as error:
+            self._server.report(error)
+            return None
+
+    def _check(
+        self, document: Document, snapshot: Snapshot, generation: int, buffers: Mapping[str, str]
+    ) -> Checked | None:
+        """Runs in the worker."""
+        if not self._server.documents.is_current(snapshot):
+            return None
+        project = self._server.project
+        project.see(buffers)
+        path = os.path.abspath(snapshot.path) if os.path.isabs(snapshot.path) else snapshot.path
+        found = project.settings(path)
+        program = project.program(path, found.settings)
+        previous = document.checked.analysis if document.checked else None
+        if found.excluded:
+            analysis = Analysis(path, snapshot.source, (), ())
+        else:
+            analysis = core.check(snapshot.source, path, program=program, settings=found.settings, previous=previous)
+        return Checked(snapshot, analysis, program, found.settings, generation, found.problems)

@@ -1,0 +1,58 @@
+"""``graphmend server``: start, life cycle, and the streams."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import BinaryIO
+
+from lsprotocol import types
+
+from graphmend_lsp.server import actions, commands, diagnostics, hover
+from graphmend_lsp.server.session import GraphMendServer
+
+USAGE = "usage: graphmend server [--stdio] [--clientProcessId=N]"
+
+
+def create() -> GraphMendServer:
+    """A server with every feature registered."""
+    server = GraphMendServer()
+
+    def initialize(params: types.InitializeParams) -> None:
+        server.begin(params)
+
+    server.feature(types.INITIALIZE)(initialize)
+    for feature in (diagnostics, actions, hover, commands):
+        feature.register(server)
+    return server
+
+
+def main(argv: list[str]) -> int:
+    """Serve one client on standard input and output; the exit code is the protocol's."""
+    unknown = [option for option in argv if option != "--stdio" and not option.startswith("--clientProcessId")]
+    if unknown:
+        print(f"{USAGE}\nunknown option: {unknown[0]}", file=sys.stderr)
+        return 2
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)  # it repeats what is answered or reported
+    stdin, stdout = _take_streams()
+    server = create()
+    server.start_io(stdin, stdout)
+    code = server.wire.exit_code
+    if code is None:  # the client is gone without a word
+        code = 0 if server.wire.is_shut_down else 1
+    return code
+
+
+def _take_streams() -> tuple[BinaryIO, BinaryIO]:
+    """Keep the protocol's streams to ourselves: whatever else reads or prints, in C code or in a child
+    process, too, gets the null device and standard error."""
+    stdin = os.fdopen(os.dup(0), "rb")
+    stdout = os.fdopen(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return stdin, stdout

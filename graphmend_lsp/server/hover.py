@@ -1,0 +1,104 @@
+"""Hover: the whole story of a finding, and a rule's page on its code in a suppression comment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lsprotocol import types
+
+from graphmend_lsp import rules
+from graphmend_lsp.finding import Finding
+from graphmend_lsp.server.documents import Checked
+from graphmend_lsp.server.session import GraphMendServer
+from graphmend_lsp.server.suppress import code_at
+from graphmend_lsp.text import Span
+
+
+def about(finding: Finding) -> str:
+    """What there is to say of a finding, in Markdown."""
+    parts = [f"**{finding.code} {finding.name}**", finding.message]
+    if finding.evidence:
+        parts.append("Why it is in a graph:\n" + _list(_steps(finding)))
+    if finding.offers:
+        parts.append(
+            "Fixes:\n"
+            + _list(
+                f"{offer.title} (safe)"
+                if offer.safety == "safe"
+                else f"{offer.title} (changes behaviour: {offer.changes or 'not proved to keep it'})"
+                for offer in finding.offers
+            )
+        )
+    if finding.refusals:
+        parts.append("Not offered:\n" + _list(refusals(finding)))
+    if finding.gb_url:
+        parts.append(f"[{finding.gb} in PyTorch's list of graph breaks]({finding.gb_url})")
+    return "\n\n".join(parts)
+
+
+def _steps(finding: Finding) -> Iterator[str]:
+    for step in finding.evidence:
+        place = f"line {step.span.line}" if step.path is None else f"{step.path}, line {step.span.line}"
+        yield f"{step.message} ({place})"
+
+
+def refusals(finding: Finding) -> Iterator[str]:
+    """Each transformation that is not offered, with the reason."""
+    for refusal in finding.refusals:
+        yield f"{refusal.kind}: {refusal.message} ({refusal.reason})"
+
+
+def _list(items: Iterator[str]) -> str:
+    return "\n".join(f"- {item}" for item in items)
+
+
+def page(code: str) -> str | None:
+    """The page of a rule, in Markdown."""
+    rule = rules.rule(code)
+    return None if rule is None else f"# {rule.name} ({rule.code})\n\n{rule.page.strip()}"
+
+
+def plain(markdown: str) -> str:
+    """Markdown with the marks taken out that disturb most; code stays as it is written."""
+    text = re.sub(r"\[([^\]]*)\]\((https?://[^)]*)\)", r"\1: \2", markdown)
+    text = re.sub(r"^#+ |^```.*\n?", "", text, flags=re.MULTILINE)
+    return re.sub(r"\*\*([^*\n]+)\*\*", r"\1", text)
+
+
+def _hover(checked: Checked, line: int, column: int) -> tuple[str, Span] | None:
+    here = Span(line, column, line, column)
+    found = [finding for finding in checked.analysis.findings if finding.span.contains(here)]
+    if found:
+        pages = [page(code) for code in dict.fromkeys(finding.code for finding in found)]
+        texts = [*map(about, found), *(text for text in pages if text is not None)]
+        return "\n\n---\n\n".join(texts), found[0].span
+    positions = checked.snapshot.positions
+    text = positions.index.line(line)[positions.skipped if line == 1 else 0 :]
+    code = code_at(text, column)
+    told = page(code[0]) if code is not None else None
+    if code is None or told is None:
+        return None
+    return told, Span(line, code[1], line, code[2])
+
+
+def register(server: GraphMendServer) -> None:
+    """Handle ``textDocument/hover``."""
+
+    async def hover(params: types.HoverParams) -> types.Hover | None:
+        document = server.documents.find(params.text_document.uri)
+        checked = await server.analyses.of(document) if document is not None and document.is_python else None
+        if checked is None:
+            return None
+        positions = checked.snapshot.positions
+        told = _hover(checked, *positions.place(params.position))
+        if told is None:
+            return None
+        text, span = told
+        if server.client.hover_markdown:
+            contents = types.MarkupContent(types.MarkupKind.Markdown, text)
+        else:
+            contents = types.MarkupContent(types.MarkupKind.PlainText, plain(text))
+        return types.Hover(contents, positions.range(span))
+
+    server.feature(types.TEXT_DOCUMENT_HOVER)(hover)

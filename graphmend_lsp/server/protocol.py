@@ -1,0 +1,81 @@
+"""What pygls leaves open in the protocol: the order of the life cycle, exit codes, malformed requests."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInvalidRequest,
+    JsonRpcServerNotInitialized,
+)
+from pygls.protocol import LanguageServerProtocol, lsp_method
+from pygls.workspace import Workspace
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class MalformedRequest:
+    """A request that could not be read; it still must be answered."""
+
+    id: int | str
+    error: JsonRpcException
+
+
+class Protocol(LanguageServerProtocol):
+    """pygls' protocol with the guards the specification asks for."""
+
+    exit_code: int | None = None
+    """Set by ``exit``: 0 after ``shutdown``, else 1; None as long as the client has not said it."""
+
+    def adopt(self, workspace: Workspace) -> None:
+        """Use ``workspace`` in place of the one pygls made."""
+        self._workspace = workspace
+
+    @property
+    def is_shut_down(self) -> bool:
+        return self._shutdown
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            if "method" in data and isinstance(data.get("id"), (int, str)):
+                return MalformedRequest(data["id"], error)
+            raise
+
+    def handle_message(self, message: Any) -> None:
+        if isinstance(message, MalformedRequest):
+            refusal = self._out_of_order("") or message.error
+            self._send_response(message.id, error=refusal.to_response_error())
+            return
+        method = getattr(message, "method", None)
+        if method is None or method == types.EXIT:
+            super().handle_message(message)
+            return
+        refusal = self._out_of_order(method)
+        if refusal is None:
+            super().handle_message(message)
+        elif hasattr(message, "id"):
+            self._send_response(message.id, error=refusal.to_response_error())
+        else:
+            logger.debug("dropped %s: %s", method, refusal)
+
+    def _out_of_order(self, method: str) -> JsonRpcException | None:
+        """Why a message with this method must not be handled now, if so."""
+        if self._shutdown:
+            return JsonRpcInvalidRequest("the server has been shut down")
+        if method == types.INITIALIZE:
+            return JsonRpcInvalidRequest("the server is already initialized") if self._workspace else None
+        return None if self._workspace else JsonRpcServerNotInitialized("the server is not initialized yet")
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *args: Any) -> Generator[Any, Any, None]:
+        """Note the exit code, which pygls swallows, and stop."""
+        self.exit_code = 0 if self._shutdown else 1
+        yield from super().lsp_exit(*args)  # pyright: ignore[reportUnknownMemberType]

@@ -1,0 +1,124 @@
+"""The server object that the features share: client, documents, project, worker, and error reports."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import traceback
+from collections.abc import Coroutine
+from typing import Any, cast
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from graphmend_lsp import __version__
+from graphmend_lsp.server.analyses import Analyses
+from graphmend_lsp.server.client import Client
+from graphmend_lsp.server.documents import Documents
+from graphmend_lsp.server.protocol import Protocol
+from graphmend_lsp.server.settings import EditorOptions, Project
+from graphmend_lsp.server.translate import path_of
+from graphmend_lsp.server.worker import Worker
+
+logger = logging.getLogger(__name__)
+
+NAME = "graphmend"
+
+
+class GraphMendServer(LanguageServer):
+    """One client's session."""
+
+    def __init__(self) -> None:
+        self.client = Client()
+        self.worker = Worker()
+        self.project = Project()
+        self.analyses = Analyses(self)
+        self._reported: set[str] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]
+            NAME,
+            __version__,
+            text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
+            protocol_cls=Protocol,
+        )
+
+    @property
+    def wire(self) -> Protocol:
+        return cast("Protocol", self.protocol)
+
+    @property
+    def documents(self) -> Documents:
+        return cast("Documents", self.workspace)
+
+    def begin(self, params: types.InitializeParams) -> None:
+        """Set up for the client that these parameters describe."""
+        encoding = str(getattr(self.workspace.position_encoding, "value", self.workspace.position_encoding))
+        self.client = Client.of(params.capabilities, encoding)
+        self.wire.adopt(Documents(self.workspace, self.client.encoding))
+        self.configure(EditorOptions.read(params.initialization_options))
+
+    def configure(self, options: EditorOptions) -> None:
+        """Take the editor's options and the present workspace folders."""
+        roots = [path_of(folder.uri) for folder in self.documents.folders.values()]
+        if not roots and self.documents.root_path:
+            roots = [self.documents.root_path]
+        self.project = Project(tuple(roots), options)
+        self.analyses.invalidate()
+        for problem in options.problems:
+            self.log_once(problem, types.MessageType.Warning)
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run ``work`` beside the message loop; what it raises is reported."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+        return task
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self.report(error)
+
+    def log_once(self, message: str, level: types.MessageType = types.MessageType.Log) -> bool:
+        """Write to the client's log unless it was written before; whether it was new."""
+        if message in self._reported:
+            return False
+        self._reported.add(message)
+        self.window_log_message(types.LogMessageParams(level, message))
+        return True
+
+    def show(self, message: str, level: types.MessageType = types.MessageType.Info) -> None:
+        """Show a message to the user."""
+        self.window_show_message(types.ShowMessageParams(level, message))
+
+    def report(self, error: BaseException) -> None:
+        """Report an error of our own: each once in the log, the first also to the user."""
+        frames = traceback.format_tb(error.__traceback__) or _frames_in(error)
+        key = f"{type(error).__name__} {''.join(frames[-1:])}"
+        if key in self._reported or self.wire.exit_code is not None:
+            return
+        self._reported.add(key)
+        text = "".join([*frames, *traceback.format_exception_only(type(error), error)])
+        print(text, file=sys.stderr, flush=True)
+        message = f"Internal error in GraphMend:\n{text}"
+        self.window_log_message(types.LogMessageParams(types.MessageType.Error, message))
+        if "shown" not in self._reported:
+            self._reported.add("shown")
+            message = f"GraphMend ran into an internal error ({type(error).__name__}: {error}). Details are in its log."
+            self.show(message, types.MessageType.Error)
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """pygls' hook: refused requests were answered, all else is reported."""
+        if getattr(error, "code", -32603) == -32603:
+            self.report(error)
+        else:
+            logger.debug("%s: %s", source, error)
+
+
+def _frames_in(error: BaseException) -> list[str]:
+    """The traceback that pygls puts into its own exceptions."""
+    data = getattr(error, "data", None)
+    frames = cast("dict[str, object]", data).get("traceback") if isinstance(data, dict) else None
+    return [str(frame) for frame in cast("list[object]", frames)] if isinstance(frames, list) else []

@@ -1,0 +1,147 @@
+"""Settings of a file: the project's ``pyproject.toml``, and over it what the editor says."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, cast, get_args
+
+from graphmend_lsp.check import NoProgram, ProgramView
+from graphmend_lsp.finding import Severity
+from graphmend_lsp.project import selectors
+from graphmend_lsp.project.config import load_for
+from graphmend_lsp.project.program import DiskProgram, SourceCache
+from graphmend_lsp.server.translate import as_object
+from graphmend_lsp.settings import RuntimeMode, Settings
+
+
+@dataclass(frozen=True)
+class EditorOptions:
+    """The fields of ``Settings`` that the editor sets, and what was wrong with the rest."""
+
+    fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    problems: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, raw: object) -> EditorOptions:
+        """Options from ``initializationOptions``: an object, its settings flat or under "settings".
+
+        Names may be written ``torchVersion``, ``torch-version`` or ``torch_version``.  A mistake is
+        noted and otherwise skipped.
+        """
+        if raw is None:
+            return cls()
+        try:
+            options = as_object(raw)
+            nested = options.get("settings")
+            options = options if nested is None else as_object(nested)
+        except ValueError as error:
+            return cls(problems=(f"settings: {error}",))
+        fields: dict[str, Any] = {}
+        problems: list[str] = []
+        for name, value in options.items():
+            key = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).replace("-", "_").lower()
+            convert = _OPTIONS.get(key)
+            if convert is None:
+                problems.append(f"unknown setting {name!r}")
+            elif value is not None:
+                try:
+                    fields[key] = convert(value)
+                except ValueError as error:
+                    problems.append(f"setting {name!r}: {error}")
+        return cls(fields, tuple(problems))
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    texts = [item for item in items if isinstance(item, str)]
+    if len(texts) != len(items):
+        raise ValueError("must be a list of strings")
+    return tuple(texts)
+
+
+def _codes(value: object) -> tuple[str, ...]:
+    codes: list[str] = []
+    for item in _strings(value):
+        code = selectors.normalise(item)
+        if code is None:
+            raise ValueError(f"names no rule: {item!r}")
+        codes.append(code)
+    return tuple(codes)
+
+
+def _severities(value: object) -> dict[str, Severity]:
+    levels: dict[str, Severity] = {}
+    for item, level in as_object(value).items():
+        code = selectors.normalise(item)
+        if code is None or level not in get_args(Severity):
+            raise ValueError(f"{item!r}: {level!r} is not a rule and one of {', '.join(get_args(Severity))}")
+        levels.update(dict.fromkeys(selectors.expand(code), cast("Severity", level)))
+    return levels
+
+
+def _release(value: object) -> tuple[int, int]:
+    found = re.match(r"(\d+)\.(\d+)(?!\d)", value) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError('must be a release such as "2.13"')
+    return int(found[1]), int(found[2])
+
+
+def _runtime(value: object) -> RuntimeMode:
+    if value not in get_args(RuntimeMode):
+        raise ValueError('must be "vendored" or "package"')
+    return cast("RuntimeMode", value)
+
+
+_OPTIONS: dict[str, Callable[[object], Any]] = {
+    "select": _codes,
+    "ignore": _codes,
+    "entries": _strings,
+    "severity": _severities,
+    "torch_version": _release,
+    "runtime": _runtime,
+}
+
+
+@dataclass(frozen=True)
+class FileSettings:
+    """What holds for one file: ``excluded`` files get no findings."""
+
+    settings: Settings
+    excluded: bool = False
+    problems: tuple[str, ...] = ()
+
+
+class Project:
+    """Settings and the surrounding program of each file.  Reads the disk: call it in the worker."""
+
+    def __init__(self, roots: tuple[str, ...] = (), options: EditorOptions = EditorOptions()) -> None:
+        self.roots = roots
+        self.options = options
+        self._sources = SourceCache()
+        self._program = DiskProgram(roots, cache=self._sources)
+
+    def see(self, buffers: Mapping[str, str]) -> None:
+        """Take these texts for the files at these paths."""
+        self._sources.overlay = buffers
+
+    def settings(self, path: str) -> FileSettings:
+        """The settings of a file, or of one that has no path yet."""
+        stored = os.path.isabs(path)
+        place = path if stored else next(iter(self.roots), None)
+        if place is None:
+            return FileSettings(replace(Settings(), **self.options.fields))
+        config = load_for(place)
+        problems = tuple(f"{p.path}{'' if p.line is None else f':{p.line}'}: {p.message}" for p in config.problems)
+        config = replace(config, settings=replace(config.settings, **self.options.fields))
+        if not stored:
+            return FileSettings(config.settings, problems=problems)
+        return FileSettings(config.settings_for(path), config.excludes(path), problems)
+
+    def program(self, path: str, settings: Settings) -> ProgramView:
+        """The program as this file sees it."""
+        if not os.path.isabs(path):
+            return NoProgram()
+        return self._program.for_file(path, settings.runtime)

@@ -1,0 +1,263 @@
+"""A small synchronous client on a real pipe, and a text model that shares no code with the server."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FAKE_CORE = Path(__file__).parent / "fake_core.py"
+REPOSITORY = Path(__file__).parents[2]
+TIMEOUT = 30.0
+
+EVERYTHING: dict[str, Any] = {
+    "workspace": {
+        "workspaceEdit": {
+            "documentChanges": True,
+            "resourceOperations": ["create", "rename", "delete"],
+            "changeAnnotationSupport": {"groupsOnLabel": False},
+        }
+    },
+    "textDocument": {
+        "publishDiagnostics": {
+            "relatedInformation": True,
+            "versionSupport": True,
+            "codeDescriptionSupport": True,
+            "dataSupport": True,
+        },
+        "codeAction": {
+            "codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["quickfix", "refactor", "source"]}},
+            "isPreferredSupport": True,
+            "disabledSupport": True,
+            "dataSupport": True,
+            "resolveSupport": {"properties": ["edit"]},
+        },
+        "hover": {"contentFormat": ["markdown", "plaintext"]},
+    },
+}
+
+
+class ResponseError(Exception):
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(error["message"])
+        self.code: int = error["code"]
+
+
+class Wire:
+    """Talks to a server process; messages are plain dictionaries."""
+
+    def __init__(self, command: list[str]) -> None:
+        pipe, here = subprocess.PIPE, {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=here)
+        self._inbox: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self.notifications: list[dict[str, Any]] = []
+        self.stray = b""
+        self.errors = b""
+        self._next_id = 0
+        self._threads = [threading.Thread(target=each, daemon=True) for each in (self._read, self._drain)]
+        for thread in self._threads:
+            thread.start()
+
+    def _read(self) -> None:
+        stream = self.process.stdout
+        assert stream is not None
+        length = 0
+        while line := stream.readline():
+            if line == b"\r\n":
+                self._inbox.put(json.loads(stream.read(length)))
+            elif match := re.fullmatch(rb"Content-Length: (\d+)\r\n", line):
+                length = int(match[1])
+            elif not line.startswith(b"Content-Type: "):
+                self.stray += line
+        self._inbox.put(None)
+
+    def _drain(self) -> None:
+        assert self.process.stderr is not None
+        self.errors = self.process.stderr.read()
+
+    def send(self, message: dict[str, Any]) -> None:
+        self.send_bytes(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    def send_bytes(self, body: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        self.process.stdin.flush()
+
+    def notify(self, method: str, params: Any = None) -> None:
+        self.send({"method": method} if params is None else {"method": method, "params": params})
+
+    def request(self, method: str, params: Any = None) -> Any:
+        self._next_id += 1
+        message: dict[str, Any] = {"id": self._next_id, "method": method}
+        self.send(message if params is None else {**message, "params": params})
+        return self.reply(self._next_id)
+
+    def reply(self, number: int | str) -> Any:
+        """The result of the request with this id."""
+        while True:
+            reply = self._inbox.get(timeout=TIMEOUT)
+            assert reply is not None, "the server ended"
+            if "method" in reply:
+                self.notifications.append(reply)
+            elif reply["id"] == number:
+                if "error" in reply:
+                    raise ResponseError(reply["error"])
+                return reply.get("result")
+
+    def wait_for(self, method: str, wanted: Callable[[Any], bool] = lambda params: True) -> Any:
+        """Parameters of the first matching notification, which is taken out."""
+        while True:
+            for number, message in enumerate(self.notifications):
+                if message["method"] == method and wanted(message["params"]):
+                    del self.notifications[number]
+                    return message["params"]
+            reply = self._inbox.get(timeout=TIMEOUT)
+            assert reply is not None, "the server ended"
+            self.notifications.append(reply)
+
+    def seen(self, method: str) -> list[Any]:
+        """Parameters of the notifications so far; a request is the barrier."""
+        return [message["params"] for message in self.notifications if message["method"] == method]
+
+    def initialize(self, capabilities: Any = None, **more: Any) -> Any:
+        given = {"processId": None, "rootUri": None, "capabilities": capabilities or {}, **more}
+        result = self.request("initialize", given)
+        self.notify("initialized", {})
+        return result
+
+    def open(self, uri: str, text: str, version: int = 1, language: str = "python") -> None:
+        item = {"uri": uri, "languageId": language, "version": version, "text": text}
+        self.notify("textDocument/didOpen", {"textDocument": item})
+
+    def change(self, uri: str, version: int, *changes: dict[str, Any]) -> None:
+        document = {"uri": uri, "version": version}
+        self.notify("textDocument/didChange", {"textDocument": document, "contentChanges": list(changes)})
+
+    def close(self, uri: str) -> None:
+        self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+
+    def diagnostics(self, uri: str, version: int | None = None) -> list[Any]:
+        """The next diagnostics published for a document (of a version)."""
+        params = self.wait_for(
+            "textDocument/publishDiagnostics",
+            lambda p: p["uri"] == uri and (version is None or p.get("version") == version),
+        )
+        return params["diagnostics"]
+
+    def actions(self, uri: str, line: int, character: int, only: list[str] | None = None) -> list[Any]:
+        place = {"line": line, "character": character}
+        context: dict[str, Any] = {"diagnostics": []}
+        if only is not None:
+            context["only"] = only
+        range_ = {"start": place, "end": place}
+        params = {"textDocument": {"uri": uri}, "range": range_, "context": context}
+        return self.request("textDocument/codeAction", params) or []
+
+    def resolve(self, action: Any) -> Any:
+        return self.request("codeAction/resolve", action)
+
+    def hover(self, uri: str, line: int, character: int) -> Any:
+        params = {"textDocument": {"uri": uri}, "position": {"line": line, "character": character}}
+        return self.request("textDocument/hover", params)
+
+    def command(self, name: str, *arguments: Any) -> Any:
+        return self.request("workspace/executeCommand", {"command": name, "arguments": list(arguments)})
+
+    def text(self, uri: str) -> str:
+        """The server's own copy of a document."""
+        return self.command("graphmend.printDebugInformation", {"uri": uri})
+
+    def end(self) -> int:
+        """Close the input and wait for the process; its exit code."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.wait()
+
+    def wait(self) -> int:
+        code = self.process.wait(TIMEOUT)
+        for thread in self._threads:
+            thread.join(TIMEOUT)
+        return code
+
+
+@pytest.fixture(scope="module")
+def start() -> Iterator[Callable[..., Wire]]:
+    """Starts servers: the real one, or one with the fake core."""
+    running: list[Wire] = []
+
+    def start_one(fake: bool = False, *options: str) -> Wire:
+        command = [str(FAKE_CORE)] if fake else ["-m", "graphmend_lsp", "server"]
+        wire = Wire([sys.executable, *command, *options])
+        running.append(wire)
+        return wire
+
+    yield start_one
+    for wire in running:
+        if wire.process.poll() is None:
+            wire.process.kill()
+            wire.wait()
+
+
+_LINES = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z|\Z")
+
+
+class ClientText:
+    """A client's text: positions as bytes of encoded lines, unlike the server's arithmetic."""
+
+    def __init__(self, text: str, encoding: str) -> None:
+        self.text = text
+        self.codec = {"utf-8": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}[encoding]
+        self.width = {"utf-8": 1, "utf-16": 2, "utf-32": 4}[encoding]
+
+    def position(self, offset: int) -> dict[str, int]:
+        before = self.text[:offset]
+        rows = re.split(r"\r\n|\n|\r", before)
+        return {"line": len(rows) - 1, "character": len(rows[-1].encode(self.codec)) // self.width}
+
+    def offset(self, position: dict[str, int]) -> int:
+        starts = [0, *(match.end() for match in re.finditer(r"\r\n|\n|\r", self.text))]
+        start = starts[position["line"]]
+        row = re.split(r"\r\n|\n|\r", self.text[start:])[0].encode(self.codec)
+        return start + len(row[: position["character"] * self.width].decode(self.codec))
+
+    def replace(self, start: int, end: int, new: str) -> dict[str, Any]:
+        """Replace a part; the change event for it."""
+        change = {"range": {"start": self.position(start), "end": self.position(end)}, "text": new}
+        self.text = self.text[:start] + new + self.text[end:]
+        return change
+
+    def apply(self, edits: list[Any]) -> str:
+        """The text with a server's edits, which all refer to the text as it is."""
+        placed = sorted(
+            ((self.offset(e["range"]["start"]), self.offset(e["range"]["end"]), e["newText"]) for e in edits),
+            reverse=True,
+        )
+        text = self.text
+        for start, end, new in placed:
+            text = text[:start] + new + text[end:]
+        return text
+
+
+@pytest.fixture(scope="session")
+def client_text() -> type[ClientText]:
+    return ClientText
+
+
+@pytest.fixture(scope="session")
+def everything() -> dict[str, Any]:
+    """Capabilities of a client that can do everything."""
+    return EVERYTHING
+
+
+@pytest.fixture(scope="session")
+def response_error() -> type[ResponseError]:
+    return ResponseError
