@@ -17,6 +17,7 @@ from graphmend_lsp.flow.events import Event, Facts
 from graphmend_lsp.flow.host import SILENT_REGISTRIES
 from graphmend_lsp.flow.values import Why
 from graphmend_lsp.mend.base import Site
+from graphmend_lsp.mend.effects import effect_calls, only_effects
 from graphmend_lsp.model.module import Loader, Module
 from graphmend_lsp.model.program import NoProgram, ProgramView, RuntimePlace
 from graphmend_lsp.model.regions import Entry, entries
@@ -189,13 +190,14 @@ class _Checker:
         return found
 
     def _flag(self, entry: Entry, facts: Facts, hits: dict[tuple[str, int, int], _Hit]) -> None:
+        calls = effect_calls(facts.events)
         for event in facts.events:
             for rule in self.rules.get(event.kind, ()):
                 if not self.settings.wants(rule.code):
                     continue
                 if entry.kind == "export" and rule.code not in _EXPORT_CODES:
                     continue
-                if _part_of_another(event):
+                if _part_of_another(event, calls):
                     continue
                 flag = rule.flag(event)
                 if flag is None:
@@ -280,14 +282,12 @@ class _Checker:
         return self.loader.resolve(place, path)
 
 
-def _part_of_another(event: Event) -> bool:
+def _part_of_another(event: Event, calls: frozenset[int]) -> bool:
     """Whether the statement around an event is reported in its place (one site, one code)."""
     if event.in_test and event.kind in ("extract", "dynamic", "index"):
         return True
     if event.context.data_branches and event.kind in ("print", "log", "warn"):
-        from graphmend_lsp.mend.effects import only_effects
-
-        return any(only_effects(stmt) for stmt in event.context.data_branches)
+        return any(only_effects(stmt, calls) for stmt in event.context.data_branches)
     return False
 
 
@@ -376,6 +376,17 @@ def mend(
     return Mended(analysis.text, tuple(applied), analysis, tuple(creates.values()))
 
 
+def _inner_first(findings: tuple[Finding, ...]) -> list[Finding]:
+    """In order of position, but what lies inside another finding's statement before it."""
+    result: list[Finding] = []
+    stack: list[Finding] = []
+    for finding in findings:
+        while stack and not stack[-1].statement.contains(finding.statement):
+            result.append(stack.pop())
+        stack.append(finding)
+    return result + stack[::-1]
+
+
 def _next(
     analysis: Analysis,
     accept: Callable[[Finding, Offer], bool],
@@ -383,8 +394,8 @@ def _next(
     program: ProgramView | None,
     settings: Settings | None,
 ) -> tuple[Finding, Offer, Change] | None:
-    """The next offer that can be applied: inner statements come before those around them."""
-    for finding in sorted(analysis.findings, key=lambda f: (-f.span.line, -f.span.column)):
+    """The next offer that can be applied, from the top; inner statements come before those around them."""
+    for finding in _inner_first(analysis.findings):
         for offer in finding.offers:
             mark = (finding.function, finding.message, offer.kind)
             if mark in failed or not accept(finding, offer):

@@ -220,6 +220,8 @@ class Calls(Expressions):
 
     def _library(self, name: str, arguments: Arguments, node: ast.Call) -> Value:
         head, _, last = name.rpartition(".")
+        if host.is_runtime(name, "select") and len(arguments.values) == 3:
+            return self._selected(arguments.values[1], arguments.values[2], node)
         if name in host.PRINTS:
             return self._effect("print", name, arguments, node)
         if name in host.WARNS:
@@ -260,6 +262,13 @@ class Calls(Expressions):
                 Kind.CONTAINER, keys=keys, element=join_all(tuple(arguments.all())), dtype="record"
             )
         return UNKNOWN
+
+    def _selected(self, new: Value, old: Value, node: ast.Call) -> Value:
+        """``select`` of the runtime: one of two values, compiled into a new tensor."""
+        result = join(new, old)
+        if result.kind is Kind.TENSOR:
+            result = replace(result, roots=frozenset({("op", id(node))}))
+        return result
 
     def _partial(self, arguments: Arguments, node: ast.Call) -> Value:
         inner, rest = arguments.values[0], arguments.values[1:]

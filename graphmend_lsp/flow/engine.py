@@ -20,6 +20,7 @@ from graphmend_lsp.flow.state import State
 from graphmend_lsp.flow.values import (
     MISSING,
     NO_ROOTS,
+    NONE,
     PYTHON,
     UNKNOWN,
     Bound,
@@ -406,6 +407,10 @@ class Engine:
     def is_disabled(self, function: FunctionInfo) -> bool:
         return any(name in host.DISABLED for name in function.decorator_names())
 
+    def is_effect(self, function: FunctionInfo) -> bool:
+        """A helper that mending made: one operator of the graph, which is not traced into."""
+        return any(host.is_runtime(name, "graph_effect") for name in function.decorator_names())
+
     def invoke(
         self,
         closure: Closure,
@@ -418,6 +423,9 @@ class Engine:
     ) -> Value:
         """Call a function of the project; its effects become the caller's."""
         function = closure.function
+        if self.is_effect(function):
+            caller.facts.effects = True
+            return NONE
         if self.is_disabled(function):
             for value in (*values, *keywords.values()):
                 caller.flow("call", value, node)

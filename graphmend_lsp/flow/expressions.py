@@ -93,6 +93,8 @@ class Expressions(Base):
 
     def _binary(self, node: ast.BinOp) -> Value:
         left, right = self.eval(node.left), self.eval(node.right)
+        self._was_used(node.left, left)
+        self._was_used(node.right, right)
         if isinstance(node.op, ast.Mod) and (left.dtype == "str" or isinstance(node.left, ast.JoinedStr)):
             if left.kind is Kind.PYTHON and holds_tensor(right):
                 self.emit("text", node, name="%", value=right)
@@ -470,7 +472,16 @@ class Expressions(Base):
     # -- attributes ------------------------------------------------------------------------------
 
     def _attribute(self, node: ast.Attribute) -> Value:
-        return self.attribute(self.eval(node.value), node.attr, node)
+        value = self.eval(node.value)
+        self._was_used(node.value, value)
+        return self.attribute(value, node.attr, node)
+
+    def _was_used(self, node: ast.expr, value: Value) -> None:
+        """What has been used as a tensor is not None from here on."""
+        if value.kind is Kind.TENSOR and value.null is Null.MAYBE and isinstance(node, ast.Name):
+            if self.state.env.get(node.id) is value:
+                self.state.env[node.id] = replace(value, null=Null.NEVER)
+                self.facts.values[id(node)] = self.state.env[node.id]
 
     def attribute(self, value: Value, name: str, node: ast.expr) -> Value:
         kind = value.kind

@@ -104,3 +104,10 @@ CHECKS = frozenset(
         "torch._check_is_size",
     }
 )
+
+
+def is_runtime(name: str, function: str) -> bool:
+    """Whether a dotted name is a function of the runtime file, wherever it was put."""
+    head, _, last = name.rpartition(".")
+    module = head.rpartition(".")[2]
+    return last == function and (module.startswith("_graphmend") or head == "graphmend_lsp.runtime")

@@ -1,5 +1,343 @@
-"""placeholder"""
+"""Host statements as graph effects: the statement moves, unchanged, into a helper of its free variables."""
+
 from __future__ import annotations
+
 import ast
-def only_effects(stmt: ast.If) -> bool:
-    return False
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from graphmend_lsp.finding import Reason, Refusal
+from graphmend_lsp.flow.ops import function_fact, method_fact
+from graphmend_lsp.flow.values import Closure, Kind, Value
+from graphmend_lsp.mend import names, scope
+from graphmend_lsp.mend.base import Helper, Site
+from graphmend_lsp.mend.layout import call, indent_unit, line_width, reindent
+
+CAPTURING_CONTEXTS = (
+    "catch_warnings",
+    "redirect_stdout",
+    "redirect_stderr",
+    "capture",
+    "suppress",
+    "assertWarns",
+    "assertLogs",
+)
+
+
+def only_effects(stmt: ast.If, effects: frozenset[int]) -> bool:
+    """Whether an ``if`` does nothing but print, log or warn (``effects``: ids of such calls)."""
+    return not stmt.orelse and all(
+        isinstance(s, ast.Expr) and (id(s.value) in effects or isinstance(s.value, ast.Constant)) for s in stmt.body
+    )
+
+
+def effect_calls(site_events: Iterable[object]) -> frozenset[int]:
+    from graphmend_lsp.flow.events import Event
+
+    return frozenset(
+        id(e.node) for e in site_events if isinstance(e, Event) and e.kind in ("print", "log", "warn")
+    )
+
+
+@dataclass
+class Lowered:
+    """A statement as helper and call."""
+
+    helper: Helper
+    call_lines: list[str]
+
+
+@dataclass
+class _Parameter:
+    name: str
+    argument: str
+
+
+@dataclass
+class _Lowering:
+    """Finds the free variables of a statement, and what of it must be computed where it stood."""
+
+    site: Site
+    hoist: bool
+    kind: str
+    parameters: list[_Parameter] = field(default_factory=list[_Parameter])
+    cuts: list[tuple[ast.expr, str]] = field(default_factory=list[tuple[ast.expr, str]])
+    problem: Refusal | None = None
+    imports: list[str] = field(default_factory=list[str])
+
+    def __post_init__(self) -> None:
+        self.locals = scope.local_names(self.site.function)
+        self.imported = scope.local_imports(self.site.function)
+
+    def refuse(self, reason: Reason, message: str) -> None:
+        if self.problem is None:
+            self.problem = Refusal(self.kind, reason, message)
+
+    def visit(self, node: ast.AST, bound: frozenset[str], *, lazy: bool) -> None:
+        """``lazy``: computed only if the effect happens (the message of an exception)."""
+        if self.problem is not None:
+            return
+        if isinstance(node, ast.expr):
+            if isinstance(node, ast.Name):
+                self._name(node, bound)
+                return
+            if isinstance(node, (ast.Attribute, ast.Call)) and self._object(node, bound, lazy=lazy):
+                return
+            if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom)):
+                self.refuse("unsupported", f"`{self.site.source(node)}` cannot move into a helper")
+                return
+            if isinstance(node, ast.NamedExpr):
+                self.refuse("unsupported", f"`{self.site.source(node)}` binds a name of the function")
+                return
+            if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp, ast.Lambda)):
+                for name in sorted(scope.reads(node) - bound):
+                    self._load(name, node)
+                return
+        for child in ast.iter_child_nodes(node):
+            self.visit(child, bound, lazy=lazy)
+
+    def _name(self, node: ast.Name, bound: frozenset[str]) -> None:
+        if node.id not in bound and isinstance(node.ctx, ast.Load):
+            self._load(node.id, node)
+
+    def _load(self, name: str, node: ast.expr) -> None:
+        if name not in self.locals:
+            return
+        if name in self.imported:
+            text = " ".join(self.site.source(self.imported[name]).split())
+            if text.startswith("from ."):
+                self.refuse("unsupported", f"`{name}` is imported inside the function, relatively")
+            elif text not in self.imports:
+                self.imports.append(text)
+            return
+        value = self.site.value(node) if isinstance(node, ast.Name) else self._binding(name)
+        if name == "self" or value.kind in (Kind.FUNCTION, Kind.CLASS, Kind.MODULE, Kind.INSTANCE, Kind.LOGGER, Kind.METHOD):
+            self.refuse("unsupported", f"`{name}` is an object that cannot be handed to an operator of the graph")
+            return
+        if value.unbound:
+            self.refuse("unbound-name", f"`{name}` may have no value here")
+            return
+        self._parameter(name, name)
+
+    def _binding(self, name: str) -> Value:
+        branch = self.site.branch
+        from graphmend_lsp.flow.values import UNKNOWN
+
+        if branch is not None and name in branch.before:
+            return branch.before[name]
+        return self.site.facts.params.get(name, UNKNOWN)
+
+    def _parameter(self, name: str, argument: str) -> str:
+        for known in self.parameters:
+            if known.argument == argument:
+                return known.name
+        taken = {p.name for p in self.parameters}
+        chosen = name
+        number = 2
+        while chosen in taken:
+            chosen = f"{name}_{number}"
+            number += 1
+        self.parameters.append(_Parameter(chosen, argument))
+        return chosen
+
+    def _cut(self, node: ast.expr, name: str) -> None:
+        """The expression is computed where the statement stood; the helper gets its value."""
+        name = re.sub(r"\W", "_", name).strip("_") or "value"
+        if not names.valid(name) or name in self.locals or self._global(name):
+            name = f"{name}_value"
+        text = " ".join(self.site.source(node).split())
+        self.cuts.append((node, self._parameter(name, text)))
+
+    def _global(self, name: str) -> bool:
+        return name in self.site.module.bindings or name in names.BUILTINS
+
+    def _object(self, node: ast.Attribute | ast.Call, bound: frozenset[str], *, lazy: bool) -> bool:
+        """Attributes and calls of local objects: pass the value, not the object."""
+        root = _root(node)
+        if not isinstance(root, ast.Name) or root.id in bound or root.id not in self.locals or root.id in self.imported:
+            return False
+        owner = self.site.value(root)
+        if owner.kind in (Kind.TENSOR, Kind.CONTAINER) and root.id != "self":
+            return False
+        if isinstance(node, ast.Call):
+            return self._object_call(node, owner, lazy=lazy)
+        value = self.site.value(node)
+        if value.kind is Kind.LOGGER:
+            self.refuse("unsupported", f"`{self.site.source(node)}` is an object that cannot be handed to an operator of the graph")
+            return True
+        self._cut(node, node.attr)
+        return True
+
+    def _object_call(self, node: ast.Call, owner: Value, *, lazy: bool) -> bool:
+        func = node.func
+        if isinstance(func, ast.Attribute):
+            receiver = self.site.value(func.value)
+            if receiver.kind is Kind.TENSOR:
+                return False  # a tensor's own method: descend to the attribute that holds the tensor
+            if receiver.kind is Kind.LOGGER:
+                logger = self._logger(func.value)
+                if logger is None:
+                    self.refuse("unsupported", f"the logger `{self.site.source(func.value)}` is not known by name here")
+                    return True
+                self.cuts.append((func.value, logger))
+                for part in (*node.args, *node.keywords):
+                    self.visit(part, frozenset(), lazy=lazy)
+                return True
+        del owner
+        if lazy:
+            self.refuse("side-effect", f"`{self.site.source(node)}` is called only if the check fails")
+            return True
+        self._cut(node, names.from_expression(node))
+        return True
+
+    def _logger(self, node: ast.expr) -> str | None:
+        """``self.log`` made by ``logging.getLogger(<constant or __name__>)``: that call gives the same object."""
+        cls = self.site.function.cls
+        if cls is None or not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+            return None
+        found: list[ast.expr] = []
+        for method in cls.methods.values():
+            for item in ast.walk(method.node):
+                if isinstance(item, ast.Assign):
+                    for target in item.targets:
+                        if isinstance(target, ast.Attribute) and target.attr == node.attr:
+                            found.append(item.value)
+        if node.attr in cls.attributes:
+            found.append(cls.attributes[node.attr])
+        if len(found) != 1 or not isinstance(found[0], ast.Call) or len(found[0].args) > 1 or found[0].keywords:
+            return None
+        made = found[0]
+        if (cls.module.dotted(made.func) or "") != "logging.getLogger" or cls.module is not self.site.module:
+            return None
+        if made.args and not isinstance(made.args[0], ast.Constant):
+            if not (isinstance(made.args[0], ast.Name) and made.args[0].id == "__name__"):
+                return None
+        return cls.chunk.source_of(made)
+
+    # -- tensor work that must keep its place ------------------------------------------------------
+
+    def hoist_arguments(self, call_node: ast.Call) -> None:
+        """Whole tensors that are printed keep their gradient history only if they are computed outside."""
+        for argument in call_node.args:
+            self._hoist(argument)
+        for argument in call_node.args:
+            if isinstance(argument, ast.JoinedStr):
+                for part in argument.values:
+                    if isinstance(part, ast.FormattedValue) and part.format_spec is None:
+                        self._hoist(part.value)
+
+    def _hoist(self, node: ast.expr) -> None:
+        if isinstance(node, (ast.Name, ast.Constant, ast.JoinedStr, ast.Starred)):
+            return
+        if self.site.value(node).kind is Kind.TENSOR and not self.site.value(node).mixed and self._pure(node):
+            self._cut(node, names.from_expression(node))
+
+    def _pure(self, node: ast.expr) -> bool:
+        """Traced operators only: nothing random, no reads, no dynamic shapes."""
+        for item in ast.walk(node):
+            if isinstance(item, ast.Call):
+                callee = self.site.value(item.func)
+                fact = None
+                if callee.kind is Kind.NAMESPACE and isinstance(callee.ref, str):
+                    fact = function_fact(callee.ref)
+                elif isinstance(item.func, ast.Attribute) and self.site.value(item.func.value).kind is Kind.TENSOR:
+                    fact = method_fact(item.func.attr)
+                if fact is None or fact.random or fact.host_read or fact.dynamic or fact.mutates:
+                    return False
+            elif isinstance(item, (ast.Subscript,)):
+                index = self.site.value(item.slice)
+                if index.kind is Kind.TENSOR:
+                    return False
+        return True
+
+
+def lower(site: Site, stmt: ast.stmt, kind: str, prefix: str, message: list[ast.expr], *, hoist: ast.Call | None) -> Lowered | Refusal:
+    """The helper and the call for one statement, or why it cannot move.
+
+    ``prefix`` and ``message`` make the helper's name; ``hoist`` is the call whose tensor arguments are
+    computed where the statement stood.
+    """
+    lowering = _Lowering(site, hoist is not None, kind)
+    if hoist is not None:
+        lowering.hoist_arguments(hoist)
+    done = {id(node) for node, _ in lowering.cuts}
+    _visit_rest(lowering, stmt, done)
+    if lowering.problem is not None:
+        return lowering.problem
+    text = site.module.parsed.text
+    taken = names.identifiers(text)
+    slug = names.from_message(names.constant_text(message))
+    if not slug or not names.valid("_" + slug):
+        slug = names.from_expression(message[0] if message else ast.Constant(""))
+        slug = slug if slug != "condition" else site.function.name.strip("_")
+    name = names.unique(f"_{prefix}_{slug}", taken)
+    unit = indent_unit(text)
+    source = _with_cuts(site, stmt, lowering.cuts)
+    indent = _indent_of(site, stmt)
+    body = reindent(source, indent, unit)
+    signature = ", ".join(p.name for p in lowering.parameters)
+    imports = [unit + line for line in lowering.imports]
+    lines = ["@graph_effect", f"def {name}({signature}):", *imports, *body]
+    room = line_width(text) - len(indent.expandtabs(4))
+    arguments = [p.argument for p in lowering.parameters]
+    return Lowered(Helper(name, "\n".join(lines)), call("", name, arguments, room=room, indent=unit))
+
+
+def _visit_rest(lowering: _Lowering, stmt: ast.stmt, done: set[int]) -> None:
+    """Visit everything that was not cut out already."""
+    bound = frozenset(scope.writes(stmt)) if isinstance(stmt, ast.If) else frozenset[str]()
+    todo: list[tuple[ast.AST, bool]] = [(stmt, False)]
+    while todo:
+        node, lazy = todo.pop(0)
+        if id(node) in done:
+            continue
+        if any(id(child) in done for child in ast.walk(node) if child is not node):
+            todo[:0] = [(child, lazy) for child in ast.iter_child_nodes(node)]
+            continue
+        if isinstance(node, ast.If):
+            todo[:0] = [(node.test, lazy), *((s, True) for s in node.body), *((s, True) for s in node.orelse)]
+            continue
+        if isinstance(node, ast.Assert):
+            todo[:0] = [(node.test, lazy), *([(node.msg, True)] if node.msg is not None else [])]
+            continue
+        lowering.visit(node, bound, lazy=lazy or isinstance(node, ast.Raise))
+
+
+def _with_cuts(site: Site, stmt: ast.stmt, cuts: list[tuple[ast.expr, str]]) -> str:
+    """Source of a statement with expressions replaced by names."""
+    chunk = site.chunk
+    whole = chunk.span(stmt)
+    text = chunk.source(whole)
+    lines = text.splitlines(keepends=True)
+    offsets = [0]
+    for line in lines:
+        offsets.append(offsets[-1] + len(line))
+
+    def offset(line: int, column: int) -> int:
+        row = line - whole.line
+        return offsets[row] + (column - whole.column if row == 0 else column)
+
+    for node, name in sorted(cuts, key=lambda c: (c[0].lineno, c[0].col_offset), reverse=True):
+        span = chunk.span(node)
+        text = text[: offset(span.line, span.column)] + name + text[offset(span.end_line, span.end_column) :]
+    return text
+
+
+def _indent_of(site: Site, stmt: ast.stmt) -> str:
+    line = site.chunk.raw_text(stmt.lineno)
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _root(node: ast.expr) -> ast.expr:
+    while True:
+        if isinstance(node, ast.Attribute):
+            node = node.value
+        elif isinstance(node, ast.Call):
+            node = node.func
+        else:
+            return node
+
+
+def is_closure(value: Value) -> bool:
+    return value.kind is Kind.FUNCTION and isinstance(value.ref, Closure)

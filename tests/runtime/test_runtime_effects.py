@@ -189,7 +189,11 @@ def test_logs_and_warnings(backend, caplog):
         ours = [w for w in caught if "warned at" in str(w.message)]
         results.append(
             (
-                [(r.name, r.levelno, r.getMessage(), r.funcName, r.lineno) for r in caplog.records],
+                [
+                    (r.name, r.levelno, r.getMessage(), r.funcName, r.lineno)
+                    for r in caplog.records
+                    if r.name == logger.name
+                ],
                 [(w.category, str(w.message), w.filename, w.lineno) for w in ours],
             )
         )
@@ -305,7 +309,7 @@ def test_activation_checkpointing_may_run_the_effect_again(seen):
     [
         lambda f: torch.vmap(f),
         lambda f: torch.func.jacrev(f),
-        lambda f: torch.func.grad(lambda x: f(x).sum()),
+        lambda f: lambda x: torch.func.jvp(f, (x,), (x,))[0],
     ],
 )
 def test_transforms_take_the_break(backend, transform, seen):
@@ -322,6 +326,7 @@ def test_transforms_take_the_break(backend, transform, seen):
     seen.clear()
     torch.testing.assert_close(torch.compile(run, backend=backend)(x), expected)
     assert seen == kinds
+    torch._dynamo.reset()
     with pytest.raises(torch._dynamo.exc.Unsupported, match="torch.func transforms it"):
         torch.compile(run, backend=backend, fullgraph=True)(x)
 
@@ -334,12 +339,12 @@ def test_a_compiled_function_that_is_transformed(backend, seen):
 
     result = torch.vmap(torch.compile(note, backend=backend))(torch.arange(3.0))
     torch.testing.assert_close(result, torch.arange(3.0).sin())
-    assert seen == ["Tensor ()"]
+    assert seen == ["Tensor of 0"]
 
 
 @graph_effect
 def _kinds(x):
-    SEEN.append(f"{type(x).__name__} {tuple(x.shape)}")
+    SEEN.append(f"{type(x).__name__} of {x.dim()}")
 
 
 class Exported(torch.nn.Module):
@@ -350,10 +355,10 @@ class Exported(torch.nn.Module):
 
 def test_tracers_other_than_dynamo_see_the_plain_call(seen):
     program = torch.export.export(Exported(), (torch.ones(2),), strict=False)
-    assert "emit" not in str(program.graph) and seen == ["FakeTensor (2,)"]
+    assert "emit" not in str(program.graph) and seen == ["FakeTensor of 1"]
     seen.clear()
     torch.jit.trace(lambda x: (_kinds(x), x + 1)[1], (torch.ones(2),), check_trace=False)
-    assert seen == ["Tensor (2,)"]
+    assert seen == ["Tensor of 1"]
 
 
 def test_torchscript_compiles_the_function_itself(capsys):

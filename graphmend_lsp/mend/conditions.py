@@ -1,0 +1,236 @@
+"""Tests on tensors as expressions that stay on the device."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from graphmend_lsp.finding import Reason
+from graphmend_lsp.flow.events import Datum
+from graphmend_lsp.flow.values import Kind, Value
+from graphmend_lsp.mend.base import Site
+from graphmend_lsp.mend.legality import Issue, Legality
+
+
+@dataclass
+class Condition:
+    """A test rewritten.
+
+    ``static`` are leading parts that stay a Python ``if``; ``before`` are assignments that must come first
+    (a walrus in the test); ``exact`` says that ``text`` is a 0-d bool tensor, so that ``torch.where`` takes it;
+    ``python`` that it may be a Python bool instead of a tensor.
+    """
+
+    text: str = ""
+    static: list[str] = field(default_factory=list[str])
+    before: list[str] = field(default_factory=list[str])
+    exact: bool = True
+    python: bool = False
+    issues: list[Issue] = field(default_factory=list[Issue])
+    torch: bool = False
+    """Whether ``text`` says ``torch.``."""
+
+
+class Conditions:
+    """Rewrites one test."""
+
+    def __init__(self, site: Site, torch_name: str, data: tuple[Datum, ...], *, no_grad: bool) -> None:
+        self.site = site
+        self.torch_name = torch_name
+        self.data = {id(d.node): d for d in data}
+        self.result = Condition()
+        self.no_grad = no_grad
+        self.first = True
+
+    def rewrite(self, node: ast.expr) -> Condition:
+        result = self.result
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+            operands = list(node.values)
+            while len(operands) > 1 and not self._holds_data(operands[0]):
+                result.static.append(self.site.source(operands.pop(0)))
+            self.first = not result.static
+            result.text = self._all(operands, "logical_and") if len(operands) > 1 else self._text(operands[0])
+        else:
+            result.text = self._text(node)
+        return result
+
+    def _issue(self, reason: Reason, message: str, node: ast.AST, *, fatal: bool = True) -> None:
+        self.result.issues.append(Issue(reason, message, node, fatal))
+
+    def _holds_data(self, node: ast.expr) -> bool:
+        return any(id(n) in self.data for n in ast.walk(node))
+
+    def _source(self, node: ast.expr) -> str:
+        return self.site.source(node)
+
+    def _value(self, node: ast.expr) -> Value:
+        return self.site.value(node)
+
+    def _torch(self, name: str, *arguments: str) -> str:
+        self.result.torch = True
+        return f"{self.torch_name}.{name}({', '.join(arguments)})"
+
+    def _all(self, operands: list[ast.expr], function: str) -> str:
+        """``logical_and`` (or ``_or``) of several tests; all but the first are speculated."""
+        if not all(self._holds_data(o) for o in operands):
+            static = [o for o in operands if not self._holds_data(o)]
+            self._issue("unsupported", f"`{self._source(static[0])}` is tested after a tensor", static[0])
+            return self._source(operands[0])
+        text = self._text(operands[0])
+        for operand in operands[1:]:
+            check = Legality(self.site.facts, self.site.function, no_grad=True)
+            check.check(_without_walrus(operand))
+            for issue in check.issues:
+                self._issue(issue.reason, issue.message, issue.node, fatal=issue.fatal)
+            self.first = False
+            text = self._torch(function, text, self._text(operand))
+        return text
+
+    def _text(self, node: ast.expr) -> str:
+        """Source of a tensor that is true where the test is."""
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            inner = self._text(node.operand)
+            return self._torch("logical_not", inner)
+        if isinstance(node, ast.BoolOp):
+            if isinstance(node.op, ast.Or):
+                return self._or(node)
+            return self._all(list(node.values), "logical_and")
+        if isinstance(node, ast.NamedExpr):
+            return self._walrus(node)
+        if isinstance(node, ast.Compare):
+            return self._compare(node)
+        if isinstance(node, ast.Call):
+            rewritten = self._call(node)
+            if rewritten is not None:
+                return rewritten
+        return self._plain(node)
+
+    def _or(self, node: ast.BoolOp) -> str:
+        operands = list(node.values)
+        static: list[str] = []
+        while len(operands) > 1 and not self._holds_data(operands[0]):
+            static.append(self._source(operands.pop(0)))
+        text = self._all(operands, "logical_or") if len(operands) > 1 else self._text(operands[0])
+        if not static:
+            return text
+        # ``flag or tensor``: Python gives the flag if it is true, else the tensor, without testing it.
+        self.result.python = True
+        self.result.exact = False
+        return f"{' or '.join(static)} or {text}"
+
+    def _walrus(self, node: ast.NamedExpr) -> str:
+        if not self.first:
+            self._issue("control-flow", f"`{self._source(node)}` is bound only if the tests before it hold", node)
+        self.result.before.append(f"{node.target.id} = {self._source(node.value)}")
+        value = self._value(node.value)
+        return self._truth(node.target.id, value, node)
+
+    def _compare(self, node: ast.Compare) -> str:
+        walrus = [n for n in ast.walk(node) if isinstance(n, ast.NamedExpr)]
+        text = self._source(node)
+        for item in walrus:
+            if item is not node.left or not self.first:
+                self._issue("unsupported", f"`{self._source(item)}` binds a name inside the test", item)
+                return text
+            self.result.before.append(f"{item.target.id} = {self._source(item.value)}")
+            start = self._source(node.left)
+            rest = text[text.index(start) + len(start) :]
+            rest = rest[rest.index(")") + 1 :] if rest.lstrip().startswith(")") else rest
+            text = item.target.id + rest
+        if any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops):
+            self._issue("unsupported", f"`{text}` looks a value up", node)
+            return text
+        if any(d.kind == "read" for n in ast.walk(node) if (d := self.data.get(id(n))) is not None):
+            message = f"`{text}` compares a number read to the host, in double precision"
+            self._issue("host-value", message, node)
+            return text
+        operands = [node.left, *node.comparators]
+        if len(node.ops) > 1:
+            return self._chain(node, operands)
+        value = self._value(node)
+        if value.shape != ():
+            self.result.exact = False
+        return text
+
+    def _chain(self, node: ast.Compare, operands: list[ast.expr]) -> str:
+        pairs: list[str] = []
+        for index, op in enumerate(node.ops):
+            left, right = operands[index], operands[index + 1]
+            pairs.append(f"{self._source(left)} {_OPERATORS[type(op)]} {self._source(right)}")
+        for middle in operands[1:-1]:
+            if not isinstance(middle, (ast.Name, ast.Constant, ast.Attribute)):
+                self._issue("unsupported", f"`{self._source(middle)}` would be computed twice", middle)
+        if any(self._value(o).shape != () for o in operands if self._value(o).kind is Kind.TENSOR):
+            self.result.exact = False
+        text = pairs[0]
+        for pair in pairs[1:]:
+            text = self._torch("logical_and", text, pair)
+        return text
+
+    def _call(self, node: ast.Call) -> str | None:
+        callee = self._value(node.func)
+        name = callee.ref if callee.kind is Kind.NAMESPACE and isinstance(callee.ref, str) else ""
+        method = node.func.attr if isinstance(node.func, ast.Attribute) and callee.kind is Kind.METHOD else ""
+        arguments = [self._source(a) for a in node.args]
+        if name == "torch.equal" and len(arguments) == 2:
+            return self._equal(arguments[0], arguments[1])
+        if method == "equal" and len(arguments) == 1 and isinstance(node.func, ast.Attribute):
+            return self._equal(self._source(node.func.value), arguments[0])
+        if name == "torch.allclose":
+            keywords = [f"{k.arg}={self._source(k.value)}" for k in node.keywords if k.arg]
+            return self._torch("isclose", *arguments, *keywords) + ".all()"
+        if name in ("builtins.bool", "torch.is_nonzero") and len(node.args) == 1:
+            return self._text(node.args[0])
+        if method in ("item", "is_nonzero") and not node.args and isinstance(node.func, ast.Attribute):
+            return self._text(node.func.value)
+        if name in ("builtins.any", "builtins.all"):
+            self._issue("unsupported", f"`{self._source(node)}` runs a Python loop over tensors", node)
+            return self._source(node)
+        datum = self.data.get(id(node))
+        if datum is not None and datum.kind == "read":
+            self._issue("host-value", f"`{self._source(node)}` reads a value to the host", node)
+        return None
+
+    def _equal(self, left: str, right: str) -> str:
+        """``torch.equal`` is False for different shapes, where ``==`` would broadcast."""
+        self.result.python = True
+        self.result.exact = False
+        return f"{left}.shape == {right}.shape and ({left} == {right}).all()"
+
+    def _plain(self, node: ast.expr) -> str:
+        if not self._holds_data(node):
+            self._issue("unsupported", f"`{self._source(node)}` is no test on a tensor", node)
+            return self._source(node)
+        if any(d.kind == "read" for n in ast.walk(node) if (d := self.data.get(id(n))) is not None):
+            self._issue("host-value", f"`{self._source(node)}` reads a value to the host", node)
+        if self._value(node).array:
+            self._issue("unsupported", f"`{self._source(node)}` is a numpy array", node)
+        if isinstance(node, (ast.IfExp, ast.Await, ast.Lambda)):
+            self._issue("unsupported", f"`{self._source(node)}` is no plain test", node)
+        return self._truth(self._source(node), self._value(node), node)
+
+    def _truth(self, text: str, value: Value, node: ast.expr) -> str:
+        del node
+        if value.shape != () or value.dtype is None:
+            self.result.exact = False
+            return text
+        if value.dtype == "bool":
+            return text
+        if isinstance(value.dtype, str) or value.dtype[:1] == ("floating",):
+            return f"{text} != 0"
+        self.result.exact = False
+        return text
+
+
+_OPERATORS = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+
+
+def _without_walrus(node: ast.expr) -> ast.expr:
+    return node.value if isinstance(node, ast.NamedExpr) else node

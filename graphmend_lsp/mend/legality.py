@@ -1,0 +1,386 @@
+"""May an expression be computed although its branch was not taken?
+
+A whitelist, never a blacklist: operations that are pure (no writes, no random numbers), total (raise on no
+value) and have finite gradients for finite inputs.  What is not listed is refused, with the reason.  The
+measurements behind the lists are those of ``torch.where``: the gradient of the side that is not selected is
+multiplied by zero, so an infinite slope there becomes NaN.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from graphmend_lsp.finding import Reason
+from graphmend_lsp.flow import tensors
+from graphmend_lsp.flow.events import Facts
+from graphmend_lsp.flow.host import is_runtime
+from graphmend_lsp.flow.ops import function_fact, method_fact, module_fact
+from graphmend_lsp.flow.values import MISSING, UNKNOWN, Bound, Closure, Kind, Null, Value
+from graphmend_lsp.model.module import ClassInfo, FunctionInfo
+
+PURE = frozenset(
+    "abs absolute neg negative positive relu relu6 leaky_relu elu celu selu gelu silu mish softplus softsign sigmoid "
+    "logsigmoid tanh tanhshrink hardshrink softshrink threshold sin cos sinc atan arctan atan2 erf erfc hardtanh hardsigmoid "
+    "hardswish clamp clip clamp_min clamp_max maximum minimum fmax fmin where masked_fill lerp add sub subtract mul "
+    "multiply rsub square sum mean nansum nanmean logical_and logical_or logical_not logical_xor eq ne gt lt ge le equal_ greater "
+    "less greater_equal less_equal not_equal isnan isinf isfinite isposinf isneginf isreal any all to float double "
+    "half bfloat16 bool int long short byte char type_as detach clone contiguous zeros_like ones_like full_like "
+    "new_zeros new_ones new_full zeros ones full tensor as_tensor scalar_tensor arange eye cumsum flip fliplr flipud "
+    "roll rot90 transpose permute t swapaxes swapdims movedim unsqueeze squeeze expand expand_as broadcast_to reshape flatten ravel "
+    "nan_to_num sign sgn signbit floor ceil round trunc fix frac tril triu bitwise_and bitwise_or bitwise_xor "
+    "bitwise_not diag diagonal outer_ dropout_ finfo iinfo size dim numel nelement stride element_size "
+    "is_floating_point is_complex is_contiguous data_ptr_ ndimension copysign heaviside hypot_ logaddexp deg2rad rad2deg "
+    "count_nonzero alpha_dropout_ cat concat concatenate stack hstack vstack chunk unbind expand_dims "
+    "is_tensor get_default_dtype is_grad_enabled device pad normalize_ numel_ type".split()
+)
+STEEP = frozenset(
+    "sqrt rsqrt log log2 log10 log1p acos asin arccos arcsin acosh arccosh atanh arctanh std std_mean logit "
+    "dist cdist pdist cosine_similarity renorm".split()
+)
+"""An infinite slope at a finite argument."""
+STEEP_BUT_BOUNDED = frozenset("sqrt rsqrt log log2 log10 log1p acos asin arccos arcsin atanh arctanh logit".split())
+"""Finite slope once the argument is clamped by constants."""
+LARGE = frozenset(
+    "div divide true_divide reciprocal exp exp2 expm1 sinh cosh tan softmax log_softmax softmin logsumexp norm "
+    "vector_norm var var_mean normalize prod cumprod layer_norm rms_norm group_norm logcumsumexp".split()
+)
+"""Finite for most finite arguments only: 0/0, overflow, an empty or constant slice."""
+HEAVY = frozenset(
+    "matmul mm bmm mv dot inner addmm baddbmm addbmm addmv einsum tensordot kron linear bilinear conv1d conv2d conv3d "
+    "conv_transpose1d conv_transpose2d conv_transpose3d embedding embedding_bag scaled_dot_product_attention "
+    "multi_head_attention_forward interpolate grid_sample unfold fold fft ifft rfft irfft fft2 stft istft sort argsort "
+    "topk chain_matmul multi_dot lstm gru max_pool1d max_pool2d avg_pool1d avg_pool2d adaptive_avg_pool2d".split()
+)
+_PYTHON_CALLS = frozenset("float int bool str len abs isinstance tuple list range".split())
+_MATH = frozenset("sqrt pow floor ceil exp log".split())
+_MAX_DEPTH = 6
+
+
+@dataclass(frozen=True)
+class Issue:
+    """One obstacle: ``fatal`` ones refuse, others make the offer unsafe."""
+
+    reason: Reason
+    message: str
+    node: ast.AST
+    fatal: bool = True
+
+
+class Legality:
+    """Collects the obstacles to computing expressions of one function speculatively."""
+
+    def __init__(self, facts: Facts, source: FunctionInfo, *, no_grad: bool, depth: int = 0) -> None:
+        self.facts = facts
+        self.function = source
+        self.no_grad = no_grad
+        self.depth = depth
+        self.issues: list[Issue] = []
+        self.assigned: dict[str, Value] = {}
+
+    def value(self, node: ast.expr) -> Value:
+        return self.facts.values.get(id(node), UNKNOWN)
+
+    def text(self, node: ast.expr | ast.stmt) -> str:
+        text = " ".join(self.function.chunk.source_of(node).split())
+        return text if len(text) <= 60 else text[:59] + "…"
+
+    def _issue(self, reason: Reason, message: str, node: ast.AST, *, fatal: bool = True) -> None:
+        self.issues.append(Issue(reason, message, node, fatal))
+
+    def check(self, node: ast.expr) -> None:
+        """Collect the obstacles in one expression."""
+        todo: list[ast.expr] = [node]
+        while todo:
+            item = todo.pop()
+            todo.extend(self._parts(item))
+
+    def _parts(self, node: ast.expr) -> Iterable[ast.expr]:
+        """Check one node; returns the parts that remain to be checked."""
+        if isinstance(node, ast.Constant):
+            return ()
+        if isinstance(node, ast.Name):
+            if self.value(node).unbound:
+                self._issue("unbound-name", f"`{node.id}` may have no value on the other path", node)
+            return ()
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node)
+        if isinstance(node, ast.BinOp):
+            return self._binary(node)
+        if isinstance(node, ast.UnaryOp):
+            return (node.operand,)
+        if isinstance(node, ast.Compare):
+            if len(node.ops) > 1 and any(self.value(n).kind is Kind.TENSOR for n in (node.left, *node.comparators)):
+                self._issue("unsupported", f"`{self.text(node)}` tests a tensor inside the branch", node)
+            return (node.left, *node.comparators)
+        if isinstance(node, ast.Call):
+            return self._call(node)
+        if isinstance(node, ast.Subscript):
+            return self._subscript(node)
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return node.elts
+        if isinstance(node, (ast.IfExp, ast.BoolOp)):
+            inside = (node.test, node.body, node.orelse) if isinstance(node, ast.IfExp) else tuple(node.values)
+            tests = (node.test,) if isinstance(node, ast.IfExp) else node.values[:-1]
+            if any(self.value(t).kind in (Kind.TENSOR, Kind.SCALAR) for t in tests):
+                self._issue("unsupported", f"`{self.text(node)}` tests a tensor inside the branch", node)
+            return inside
+        if isinstance(node, ast.JoinedStr):
+            return ()
+        self._issue("unsupported", f"`{self.text(node)}` is not known to be safe to compute on both paths", node)
+        return ()
+
+    # -- leaves ----------------------------------------------------------------------------------
+
+    def _attribute(self, node: ast.Attribute) -> Iterable[ast.expr]:
+        owner = self.value(node.value)
+        if owner.null is not Null.NEVER and owner.kind is not Kind.PYTHON:
+            self._issue("may-raise", f"`{self.text(node.value)}` may be None on the other path", node)
+        value = self.value(node)
+        if value.kind is Kind.METHOD:
+            return (node.value,)
+        return () if owner.kind in (Kind.NAMESPACE, Kind.MODULE, Kind.INSTANCE) else (node.value,)
+
+    def _binary(self, node: ast.BinOp) -> Iterable[ast.expr]:
+        left, right = self.value(node.left), self.value(node.right)
+        both = (node.left, node.right)
+        involved = Kind.TENSOR in (left.kind, right.kind)
+        if not involved:
+            if isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod)) and not _nonzero(node.right, right):
+                if right.kind is not Kind.PYTHON or right.dtype == "int" or right.const == 0:
+                    self._issue("may-raise", f"`{self.text(node)}` raises if the divisor is zero", node)
+            return both
+        if isinstance(node.op, ast.MatMult):
+            self._issue("heavy", f"`{self.text(node)}` is a matrix product and would run on every call", node)
+        elif isinstance(node.op, (ast.FloorDiv, ast.Mod)):
+            if not _nonzero(node.right, right):
+                message = f"`{self.text(node)}` raises for an integer divisor of zero, although its branch is not taken"
+                self._issue("may-raise", message, node)
+        elif isinstance(node.op, ast.Div):
+            if not _nonzero(node.right, right):
+                self._large(node)
+        elif isinstance(node.op, ast.Pow):
+            self._power(node, right)
+        elif isinstance(node.op, (ast.LShift, ast.RShift)):
+            self._issue("unsupported", f"`{self.text(node)}` shifts bits", node)
+        return both
+
+    def _power(self, node: ast.BinOp, exponent: Value) -> None:
+        value = exponent.const
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+            return
+        if isinstance(value, float) and value >= 1.0:
+            if value == int(value):
+                return
+            self._issue("gradient", f"`{self.text(node)}` is NaN for negative numbers", node, fatal=False)
+            return
+        self._steep(node)
+
+    def _large(self, node: ast.expr) -> None:
+        if self.no_grad:
+            return
+        message = f"`{self.text(node)}` can be infinite or 0/0 where its branch is not taken: the gradient becomes NaN"
+        self._issue("gradient", message, node, fatal=False)
+
+    def _steep(self, node: ast.expr) -> None:
+        if self.no_grad:
+            return
+        message = f"`{self.text(node)}` has an infinite slope at a finite argument: torch.where makes the gradient NaN there"
+        self._issue("gradient", message, node)
+
+    def _subscript(self, node: ast.Subscript) -> Iterable[ast.expr]:
+        owner = self.value(node.value)
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if owner.kind is Kind.TENSOR:
+            for part in parts:
+                index = self.value(part) if not isinstance(part, ast.Slice) else None
+                if isinstance(part, ast.Slice) or (isinstance(part, ast.Constant) and part.value in (None, Ellipsis)):
+                    continue
+                if index is not None and index.kind is Kind.TENSOR and index.dtype == "bool":
+                    self._issue("shape", f"the shape of `{self.text(node)}` depends on data", node)
+                else:
+                    message = f"`{self.text(node)}` raises for an index out of range, although its branch is not taken"
+                    self._issue("may-raise", message, node)
+            return (node.value,)
+        if owner.kind is Kind.PYTHON and owner.dtype == "size":
+            return (node.value,)
+        self._issue("may-raise", f"`{self.text(node)}` may raise on the other path", node)
+        return (node.value,)
+
+    # -- calls -----------------------------------------------------------------------------------
+
+    def _call(self, node: ast.Call) -> Iterable[ast.expr]:
+        callee = self.value(node.func)
+        arguments = [*(a.value if isinstance(a, ast.Starred) else a for a in node.args), *(k.value for k in node.keywords)]
+        if callee.kind is Kind.NAMESPACE and isinstance(callee.ref, str):
+            self._named(node, callee.ref)
+            return arguments
+        if isinstance(callee.ref, Bound):
+            return self._method(node, callee.ref, arguments)
+        if callee.kind is Kind.MODULE:
+            self._module(node, callee)
+            return arguments
+        if callee.kind is Kind.FUNCTION and isinstance(callee.ref, Closure):
+            self._project(node, callee.ref)
+            return arguments
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id == "self":
+            self._issue("heavy", f"what `{self.text(node)}` does and costs is not known", node)
+        else:
+            self._issue("unsupported", f"what `{self.text(node)}` does is not known", node)
+        return arguments
+
+    def _method(self, node: ast.Call, bound: Bound, arguments: list[ast.expr]) -> Iterable[ast.expr]:
+        owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+        receiver = self.value(owner[0]) if owner else bound.receiver
+        if receiver.kind is Kind.TENSOR:
+            fact = method_fact(bound.name)
+            if receiver.null is not Null.NEVER:
+                self._issue("may-raise", f"`{self.text(owner[0])}` may be None on the other path", node)
+            if fact is not None and fact.metadata:
+                return [*owner, *arguments]
+            self._op(node, bound.name, fact is not None and fact.random, bool(fact is None or fact.mutates), method=True)
+            return [*owner, *arguments]
+        if receiver.kind is Kind.PYTHON and bound.name in ("format", "get", "size", "numel"):
+            return [*owner, *arguments]
+        if receiver.kind is Kind.CONTAINER and bound.name in ("append", "extend", "add", "update", "pop", "insert"):
+            self._issue("container-mutation", f"`{self.text(node)}` changes a container", node)
+        else:
+            self._issue("unsupported", f"what `{self.text(node)}` does is not known", node)
+        return [*owner, *arguments]
+
+    def _named(self, node: ast.Call, name: str) -> None:
+        head, _, last = name.rpartition(".")
+        if name.startswith("builtins."):
+            if last in ("print",):
+                self._issue("side-effect", "a print would run on every call", node)
+            elif last in ("max", "min", "sum"):
+                if any(self.value(a).kind is Kind.TENSOR for a in node.args):
+                    self._issue("unsupported", f"`{self.text(node)}` compares tensors in Python", node)
+            elif last not in _PYTHON_CALLS:
+                self._issue("unsupported", f"what `{self.text(node)}` does is not known", node)
+            elif last in ("float", "int", "bool") and any(self.value(a).kind is Kind.TENSOR for a in node.args):
+                self._issue("host-value", f"`{self.text(node)}` reads a value to the host", node)
+            return
+        if head == "math":
+            if last not in _MATH or any(self.value(a).kind is not Kind.PYTHON for a in node.args):
+                self._issue("may-raise", f"`{self.text(node)}` may raise on the other path", node)
+            return
+        if name.startswith("torch."):
+            fact = function_fact(name)
+            if name.startswith("torch.nn.") and module_fact(name) is not None:
+                self._issue("state-write", f"`{self.text(node)}` builds a module", node)
+                return
+            random = fact is not None and fact.random
+            if random and fact is not None:
+                values = [self.value(a) for a in node.args]
+                keywords = {k.arg: self.value(k.value) for k in node.keywords if k.arg}
+                random = tensors.decided(fact, values, keywords).random
+            writes = fact is None or bool(fact.mutates) or any(k.arg == "out" for k in node.keywords)
+            self._op(node, last, random, writes, method=False)
+            return
+        if name.startswith(("logging.", "warnings.")):
+            self._issue("side-effect", f"`{self.text(node)}` would run on every call", node)
+            return
+        if is_runtime(name, "select"):
+            return
+        self._issue("unsupported", f"what `{self.text(node)}` does is not known", node)
+
+    def _op(self, node: ast.Call, name: str, random: bool, writes: bool, *, method: bool) -> None:
+        if random:
+            message = f"`{self.text(node)}` draws random numbers: computing it on every call shifts all later ones"
+            self._issue("random", message, node)
+        elif name in HEAVY:
+            self._issue("heavy", f"`{self.text(node)}` would run on every call", node)
+        elif name in ("div", "divide", "true_divide", "floor_divide", "fmod", "remainder") and self._divides_safely(node, method):
+            return
+        elif name == "pow" and self._power_call(node, method):
+            return
+        elif name in STEEP:
+            if not (name in STEEP_BUT_BOUNDED and self._bounded(node, method)):
+                self._steep(node)
+        elif name in LARGE:
+            self._large(node)
+        elif name in PURE and not writes:
+            return
+        elif writes:
+            self._issue("state-write", f"`{self.text(node)}` writes in place", node)
+        elif name in ("item", "tolist", "equal", "allclose"):
+            self._issue("host-value", f"`{self.text(node)}` reads a value to the host", node)
+        else:
+            self._issue("may-raise", f"`{self.text(node)}` is not known to be free of errors on the other path", node)
+
+    def _operand(self, node: ast.Call, method: bool, index: int) -> ast.expr | None:
+        """Argument ``index`` of an operator, the receiver of a method counted as 0."""
+        if method:
+            if index == 0:
+                return node.func.value if isinstance(node.func, ast.Attribute) else None
+            index -= 1
+        return node.args[index] if index < len(node.args) else None
+
+    def _divides_safely(self, node: ast.Call, method: bool) -> bool:
+        divisor = self._operand(node, method, 1)
+        return divisor is not None and _nonzero(divisor, self.value(divisor))
+
+    def _power_call(self, node: ast.Call, method: bool) -> bool:
+        exponent = self._operand(node, method, 1)
+        value = self.value(exponent).const if exponent is not None else MISSING
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 1 and value == int(value):
+            return True
+        self._steep(node)
+        return True
+
+    def _bounded(self, node: ast.Call, method: bool) -> bool:
+        argument = self._operand(node, method, 0)
+        if not isinstance(argument, ast.Call):
+            return False
+        func = argument.func
+        name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+        return name in ("clamp", "clip", "clamp_min") and len(argument.args) + len(argument.keywords) >= 1
+
+    def _module(self, node: ast.Call, callee: Value) -> None:
+        fact = module_fact(callee.ref) if isinstance(callee.ref, str) else None
+        if fact is not None and fact.random:
+            self._issue("random", f"`{self.text(node)}` draws random numbers in training", node)
+        if fact is not None and fact.state:
+            self._issue("state-write", f"`{self.text(node)}` updates its statistics in training", node)
+        name = (callee.ref.rpartition(".")[2].lower() if isinstance(callee.ref, str) else "")
+        if fact is not None and not (fact.heavy or fact.random or fact.state or fact.container) and name in PURE:
+            return
+        self._issue("heavy", f"`{self.text(node)}` runs a module, and would run it on every call", node)
+
+    def _project(self, node: ast.Call, closure: Closure) -> None:
+        """A function of the project: its body must be a chain of pure assignments and a return."""
+        function = closure.function
+        facts = next((f for f in self.facts.callees if f.function is function), None)
+        if facts is None or self.depth >= _MAX_DEPTH:
+            self._issue("unsupported", f"what `{self.text(node)}` does is not known", node)
+            return
+        if facts.writes is not None:
+            self._issue("state-write", f"`{self.text(node)}` writes state", node)
+        if facts.effects:
+            self._issue("side-effect", f"`{self.text(node)}` prints or logs", node)
+        if facts.random:
+            self._issue("random", f"`{self.text(node)}` draws random numbers", node)
+        if isinstance(closure.bound, Value) and isinstance(closure.bound.ref, ClassInfo) and function.name == "forward":
+            self._issue("heavy", f"`{self.text(node)}` runs a module, and would run it on every call", node)
+            return
+        inner = Legality(facts, function, no_grad=self.no_grad, depth=self.depth + 1)
+        for stmt in function.body:
+            if isinstance(stmt, ast.Return) and stmt.value is not None:
+                inner.check(stmt.value)
+            elif isinstance(stmt, ast.Assign) and all(isinstance(t, ast.Name) for t in stmt.targets):
+                inner.check(stmt.value)
+            elif not (isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant)):
+                self._issue("unsupported", f"`{self.text(node)}` does more than compute a value", node)
+                return
+        self.issues.extend(Issue(i.reason, f"in `{function.name}`: {i.message}", node, i.fatal) for i in inner.issues)
+
+
+def _nonzero(node: ast.expr, value: Value) -> bool:
+    """Whether a divisor is a Python number known not to be zero."""
+    if isinstance(value.const, (int, float)) and not isinstance(value.const, bool):
+        return value.const != 0
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add,)):
+        return False
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "sqrt" and value.kind is Kind.PYTHON

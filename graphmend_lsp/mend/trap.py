@@ -1,0 +1,283 @@
+"""[Trap]: guards and assertions become operators of the graph that raise."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from graphmend_lsp.finding import Offer, Refusal
+from graphmend_lsp.flow.events import Facts
+from graphmend_lsp.flow.values import Kind
+from graphmend_lsp.mend import effects, names, scope
+from graphmend_lsp.mend.base import Draft, Replacement, Site
+from graphmend_lsp.mend.conditions import Condition, Conditions
+from graphmend_lsp.mend.layout import call, indent_unit, line_width
+from graphmend_lsp.mend.torchname import torch_name
+from graphmend_lsp.rules.base import raises_only
+
+ORDER = 20
+_CODES = frozenset({"GM301", "GM302"})
+_BROAD = frozenset({"", "Exception", "BaseException"})
+_ASYNC = "the exception becomes a RuntimeError with a constant message; on CUDA it arrives later and ends the use of the device"
+
+
+def propose(site: Site) -> list[Offer | Refusal]:
+    if site.code not in _CODES:
+        return []
+    target = _target(site)
+    if isinstance(target, Refusal):
+        return [target]
+    caught = _caught(site, target)
+    if caught is not None:
+        return [caught]
+    result: list[Offer | Refusal] = []
+    made = _lowered(site, target)
+    if isinstance(made, Refusal):
+        result.append(made)
+    else:
+        written = _written_before(site)
+        title = "Run the check as an effect of the graph (same exception)"
+        if written is None:
+            result.append(Offer("trap", title, "safe", "", ("exception-type",)))
+        else:
+            changes = f"{written}, and a compiled graph has not done so yet when the check fails"
+            result.append(Offer("trap", title, "unsafe", changes, ("state-write",)))
+            result.append(Refusal("trap", "state-write", changes))
+    condition = _async(site, target)
+    if isinstance(condition, Condition):
+        title = "Assert on the device with torch._assert_async"
+        result.append(Offer("assert", title, "unsafe", _ASYNC, ("exception-type",)))
+    return result
+
+
+def build(site: Site, offer: Offer) -> Draft | Refusal:
+    target = _target(site)
+    if isinstance(target, Refusal):
+        return target
+    rest = _else_lines(site, target)
+    if offer.kind == "trap":
+        made = _lowered(site, target)
+        if isinstance(made, Refusal):
+            return made
+        lines = (*made.call_lines, *rest)
+        return Draft((Replacement(target, target, lines),), (made.helper,), ("graph_effect",))
+    condition = _async(site, target)
+    if not isinstance(condition, Condition):
+        return Refusal("assert", "unsupported", "the condition cannot be computed on the device")
+    torch, needed = torch_name(site)
+    lines = (*_assert_lines(site, target, condition, torch), *rest)
+    return Draft((Replacement(target, target, lines),), needs_torch=needed)
+
+
+# -- the statement --------------------------------------------------------------------------------------
+
+
+def _target(site: Site) -> ast.stmt | Refusal:
+    stmt = site.event.stmt
+    if isinstance(stmt, ast.If):
+        if scope.is_elif(site.function, stmt, site.source(stmt)):
+            return Refusal("trap", "control-flow", "the guard is an `elif`: it depends on the tests before it")
+        if any(isinstance(r, ast.Raise) and (r.exc is None or r.cause is not None) for r in ast.walk(stmt)):
+            return Refusal("trap", "unsupported", "the exception refers to another one that is being handled")
+        return stmt
+    if isinstance(stmt, ast.Assert):
+        return stmt
+    if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call) and stmt.value is site.event.node:
+        condition = site.event.value
+        if site.event.name != "torch._assert" and condition is not None and condition.kind is Kind.TENSOR:
+            if site.event.name != "torch._check_tensor_all":
+                message = f"`{site.event.name}` takes a Python bool and raises a TypeError for a tensor"
+                return Refusal("trap", "exception-type", message)
+        return stmt
+    return Refusal("trap", "host-value", "the result of the check is used")
+
+
+def _else_lines(site: Site, target: ast.stmt) -> tuple[str, ...]:
+    """The ``else`` of a guard follows it, one level further out."""
+    if not isinstance(target, ast.If) or not target.orelse or raises_only_chain(target):
+        return ()
+    from graphmend_lsp.mend.layout import reindent
+
+    lines: list[str] = []
+    for stmt in target.orelse:
+        raw = site.chunk.raw_text(stmt.lineno)
+        indent = raw[: len(raw) - len(raw.lstrip())]
+        source = site.source(stmt)
+        if source.startswith("elif"):
+            source = source[2:]
+        lines.extend(reindent(source, indent, ""))
+    return tuple(lines)
+
+
+def raises_only_chain(stmt: ast.If) -> bool:
+    """``if a: raise ... elif b: raise ...`` moves as a whole."""
+    while True:
+        if not raises_only(stmt):
+            return False
+        if not stmt.orelse:
+            return True
+        if len(stmt.orelse) != 1:
+            return False
+        inner = stmt.orelse[0]
+        if isinstance(inner, ast.Raise):
+            return True
+        if not isinstance(inner, ast.If):
+            return False
+        stmt = inner
+
+
+def _lowered(site: Site, target: ast.stmt) -> effects.Lowered | Refusal:
+    message: list[ast.expr] = []
+    test: list[ast.expr] = []
+    moved = target
+    if isinstance(target, ast.If):
+        message = [n.exc for n in ast.walk(target) if isinstance(n, ast.Raise) and n.exc is not None][:1]
+        test = [target.test]
+        if target.orelse and not raises_only_chain(target):
+            moved = ast.copy_location(ast.If(target.test, target.body, []), target)
+            last = target.body[-1]
+            moved.end_lineno, moved.end_col_offset = last.end_lineno, last.end_col_offset
+    elif isinstance(target, ast.Assert):
+        message = [target.msg] if target.msg is not None else []
+        test = [target.test]
+    elif isinstance(target, ast.Expr) and isinstance(target.value, ast.Call):
+        message, test = target.value.args[1:2], target.value.args[:1]
+    words = names.constant_text(message)
+    return effects.lower(site, moved, "trap", "check", message if words.strip() else test, hoist=None)
+
+
+# -- conditions of legality -------------------------------------------------------------------------------
+
+
+def _caught(site: Site, target: ast.stmt) -> Refusal | None:
+    """A ``try`` inside the region that would have caught the exception."""
+    raised = _raised_names(target, site)
+    for block in site.event.context.tries:
+        if block.catches:
+            return Refusal("trap", "caught-exception", "a `try` around the check may catch the exception")
+    for context in site.event.context.withs:
+        if "suppress" in context or "raises" in context:
+            return Refusal("trap", "caught-exception", f"`with {context}` catches the exception")
+    for function in site.module.functions:
+        for node in ast.walk(function.node):
+            if isinstance(node, ast.Try) and node.handlers and _calls(node.body, site.function.name):
+                for handler in node.handlers:
+                    if _catches(handler, raised):
+                        message = f"`{function.qualname}` calls `{site.function.name}` in a `try` that catches the exception"
+                        return Refusal("trap", "caught-exception", message)
+    return None
+
+
+def _raised_names(target: ast.stmt, site: Site) -> set[str]:
+    if isinstance(target, ast.If):
+        found: set[str] = set()
+        for node in ast.walk(target):
+            if isinstance(node, ast.Raise) and node.exc is not None:
+                exc = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+                found.add(site.source(exc).rpartition(".")[2])
+        return found
+    return {"AssertionError"}
+
+
+def _calls(body: list[ast.stmt], name: str) -> bool:
+    for stmt in body:
+        for node in ast.walk(stmt):
+            if isinstance(node, ast.Call):
+                called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                if called == name:
+                    return True
+    return False
+
+
+def _catches(handler: ast.ExceptHandler, raised: set[str]) -> bool:
+    if handler.type is None:
+        return True
+    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    caught = {ast.unparse(t).rpartition(".")[2] for t in types}
+    return bool(caught & _BROAD or caught & raised or "RuntimeError" in caught)
+
+
+def _written_before(site: Site) -> str | None:
+    """A write that a compiled graph applies only after the check: in the function, or in a caller before the call."""
+    if site.event.written is not None:
+        return f"{site.event.written.message} before the check"
+    for facts in (site.facts, *site.others):
+        for event in facts.events:
+            if event.node is site.event.node and event.written is not None:
+                return f"{event.written.message} before the check"
+    seen: set[int] = set()
+    todo: list[Facts] = list(site.callers)
+    while todo:
+        facts = todo.pop()
+        if id(facts) in seen:
+            continue
+        seen.add(id(facts))
+        if facts.writes is not None and facts.function is not site.function:
+            return f"in `{facts.function.qualname}`, {facts.writes.message}, which may come before the check"
+    return None
+
+
+# -- torch._assert_async ----------------------------------------------------------------------------------
+
+
+def _async(site: Site, target: ast.stmt) -> Condition | None:
+    torch, _ = torch_name(site)
+    test = site.event.test
+    if isinstance(target, ast.Expr):
+        if site.event.name != "torch._assert" or not isinstance(target.value, ast.Call) or not target.value.args:
+            return None
+        condition = Condition(site.source(target.value.args[0]))
+        return condition
+    if test is None:
+        return None
+    node = target.test if isinstance(target, (ast.If, ast.Assert)) else None
+    if node is None or (isinstance(target, ast.If) and len(target.body) > 1):
+        return None
+    condition = Conditions(site, torch, test.data, no_grad=True).rewrite(node)
+    if condition.issues or condition.before or condition.python:
+        return None
+    if isinstance(target, ast.Assert) and condition.static:
+        return None
+    return condition
+
+
+def _assert_lines(site: Site, target: ast.stmt, condition: Condition, torch: str) -> list[str]:
+    text = condition.text if condition.exact else _reduced(condition.text)
+    message = "assertion failed"
+    if isinstance(target, ast.If):
+        text = f"{torch}.logical_not({condition.text})"
+        if not condition.exact:
+            text = _reduced(text)
+        raised = target.body[-1]
+        if isinstance(raised, ast.Raise) and isinstance(raised.exc, ast.Call):
+            message = _constant_message(raised.exc.args) or site.source(raised.exc.func)
+    elif isinstance(target, ast.Assert) and target.msg is not None:
+        message = _constant_message([target.msg]) or message
+    elif isinstance(target, ast.Expr) and isinstance(target.value, ast.Call):
+        message = _constant_message(target.value.args[1:2]) or message
+    quote = "'" if "'" in site.source(target) and '"' not in site.source(target) else '"'
+    unit = indent_unit(site.module.parsed.text)
+    raw = site.chunk.raw_text(target.lineno)
+    indent = raw[: len(raw) - len(raw.lstrip())].expandtabs(4)
+    room = line_width(site.module.parsed.text) - len(indent)
+    lines = call("", f"{torch}._assert_async", [text, f"{quote}{message}{quote}"], room=room, indent=unit)
+    if condition.static:
+        return [f"if {' and '.join(condition.static)}:", *(unit + line for line in lines)]
+    return lines
+
+
+def _reduced(text: str) -> str:
+    return f"({text}).reshape(())" if not text.endswith(")") else f"{text}.reshape(())"
+
+
+def _constant_message(nodes: list[ast.expr]) -> str:
+    """The constant words of a message without what Inductor's C++ cannot hold."""
+    parts: list[str] = []
+    for node in nodes[:1]:
+        for item in node.values if isinstance(node, ast.JoinedStr) else [node]:
+            if isinstance(item, ast.Constant) and isinstance(item.value, str):
+                parts.append(item.value)
+            elif isinstance(item, ast.FormattedValue):
+                parts.append("...")
+    text = re.sub(r"[\"'\\\r\n\t{}%]", " ", "".join(parts))
+    return " ".join(text.split())
