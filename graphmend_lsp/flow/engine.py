@@ -64,6 +64,8 @@ class Engine:
         self._contexts: dict[int, int] = {}
         self._external: dict[str, Value] = {}
         self._is_module: dict[int, bool] = {}
+        self._uses: dict[int, parameters.Uses] = {}
+        self._guesses: dict[tuple[int, str], Value | None] = {}
         self.silent: set[str] = set()
 
     # -- names -----------------------------------------------------------------------------------
@@ -538,7 +540,7 @@ class Engine:
             value = values.get(arg.arg)
             if value is None or value.kind in (Kind.MODULE, Kind.INSTANCE, Kind.CLASS):
                 continue
-            if value.kind is Kind.UNKNOWN and arg.annotation is None and not parameters.used_as_python(function, arg.arg):
+            if value.kind is Kind.UNKNOWN and arg.annotation is None and not parameters.used_as_python(self._uses_of(function), arg.arg):
                 tensor = self._root_param(function, arg, Value(Kind.TENSOR), "the first of a compiled function")
                 values[arg.arg] = replace(tensor, null=Null.MAYBE)
             break
@@ -589,7 +591,21 @@ class Engine:
             return Value(Kind.PYTHON, null=Null.MAYBE)
         return Value(Kind.UNKNOWN, null=Null.MAYBE, roots=frozenset({("param", arg.arg)}))
 
+    def _uses_of(self, function: FunctionInfo) -> parameters.Uses:
+        known = self._uses.get(id(function.node))
+        if known is None:
+            known = self._uses[id(function.node)] = parameters.Uses(function)
+        return known
+
     def _guess(self, function: FunctionInfo, name: str) -> Value | None:
+        """A parameter's value by its uses, if they tell; the same in every context."""
+        key = (id(function.node), name)
+        if key not in self._guesses:
+            self._guesses[key] = None
+            self._guesses[key] = self._guessed(function, name)
+        return self._guesses[key]
+
+    def _guessed(self, function: FunctionInfo, name: str) -> Value | None:
         arg = _arg(function, name)
         if arg is None:
             return None
@@ -603,7 +619,7 @@ class Engine:
             value = self.member(cls, node.attr, UNKNOWN)
             return value.kind is Kind.MODULE and isinstance(value.ref, str) and module_fact(value.ref) is not None
 
-        use = parameters.used_as_tensor(function, name, torch_module)
+        use = parameters.used_as_tensor(self._uses_of(function), name, torch_module)
         if use is None:
             return self._guess_list(function, name, torch_module)
         node, words = use
@@ -615,7 +631,7 @@ class Engine:
     def _guess_list(
         self, function: FunctionInfo, name: str, torch_module: Callable[[ast.expr], bool]
     ) -> Value | None:
-        use = parameters.iterated_as_tensors(function, name, torch_module)
+        use = parameters.iterated_as_tensors(self._uses_of(function), name, torch_module)
         if use is None:
             return None
         node, words = use

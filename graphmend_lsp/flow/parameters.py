@@ -132,106 +132,138 @@ def _union(members: list[Value | None]) -> Value | None:
     return replace(result, null=Null.MAYBE) if nullable or result.null else result
 
 
-def used_as_tensor(function: FunctionInfo, name: str, is_torch_module: Callable[[ast.expr], bool]) -> tuple[ast.expr, str] | None:
-    """A use in the body that only a tensor allows: the node, and the use in words."""
-    stores = function.stores
-    computed = _computed_from(function, name)
-    for node in sorted((n for n in own_nodes(function.node) if isinstance(n, ast.expr)), key=_position):
-        found = _use(node, name, function, is_torch_module) or _use_of_result(node, name, computed)
+class Uses:
+    """Where a function uses each of its names: one walk over the body, shared by all parameters."""
+
+    def __init__(self, function: FunctionInfo) -> None:
+        self.function = function
+        self.by_name: dict[str, list[ast.AST]] = {}
+        """For each name, the nodes of which a load of it is a direct part."""
+        self.computed: dict[str, set[str]] = {}
+        """For each name, the names assigned from arithmetic or a comparison with it."""
+        self.loops: dict[str, list[str]] = {}
+        """For each name, the targets of loops and comprehensions over it."""
+        self.stored: dict[str, tuple[int, int]] = {}
+        self.self_updates: set[str] = set()
+        for node in own_nodes(function.node):
+            self._add(node)
+
+    def _add(self, node: ast.AST) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
+                self.by_name.setdefault(child.id, []).append(node)
+            elif isinstance(child, (ast.BinOp, ast.Compare, ast.UnaryOp)) and isinstance(node, (ast.Attribute, ast.Assign)):
+                for name in _operands(child):
+                    if isinstance(node, ast.Attribute):
+                        self.by_name.setdefault(name, []).append(node)
+                    else:
+                        targets = (t.id for t in node.targets if isinstance(t, ast.Name))
+                        self.computed.setdefault(name, set()).update(targets)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+            self.by_name.setdefault(node.func.value.id, []).append(node)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            place = (node.lineno, node.col_offset)
+            self.stored[node.id] = min(self.stored.get(node.id, place), place)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name) and any(
+                    isinstance(n, ast.Name) and n.id == target.id for n in ast.walk(node.value)
+                ):
+                    self.self_updates.add(target.id)
+        elif isinstance(node, (ast.For, ast.comprehension)):
+            if isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Name):
+                self.loops.setdefault(node.iter.id, []).append(node.target.id)
+
+    def expressions(self, name: str) -> list[ast.expr]:
+        found = [n for n in self.by_name.get(name, ()) if isinstance(n, ast.expr)]
+        return sorted(found, key=_position)
+
+
+def _operands(node: ast.expr) -> set[str]:
+    """Names that are direct operands of arithmetic or a comparison."""
+    found: set[str] = set()
+    todo: list[ast.expr] = [node]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, ast.Name):
+            found.add(item.id)
+        elif isinstance(item, ast.BinOp):
+            todo += [item.left, item.right]
+        elif isinstance(item, ast.Compare):
+            found.update(n.id for n in (item.left, *item.comparators) if isinstance(n, ast.Name))
+        elif isinstance(item, ast.UnaryOp):
+            todo.append(item.operand)
+    return found
+
+
+def used_as_tensor(uses: Uses, name: str, is_torch_module: Callable[[ast.expr], bool]) -> tuple[ast.expr, str] | None:
+    """A use in the body that only a tensor allows: the node, and the use in words.
+
+    Uses behind a new binding of the name are those of another value, unless it is made from the old one.
+    """
+    limit = uses.stored.get(name)
+    if limit is None or name in uses.self_updates:
+        limit = None
+    for node in uses.expressions(name):
+        if limit is not None and _position(node) > limit:
+            break
+        found = _use(node, name, uses.function, is_torch_module) or _use_of_result(node, name)
         if found is not None:
             return found
-        if name in stores and isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
-            # Later uses are those of another value, unless it is made from this one.
-            return None if not _self_update(function, name) else _any_use(function, name, is_torch_module)
+    for derived in uses.computed.get(name, ()):
+        for node in uses.expressions(derived):
+            if isinstance(node, ast.Attribute) and _numeric(node):
+                return node, f"`.{node.attr}` of a result computed from `{name}`"
     return None
 
 
-def iterated_as_tensors(function: FunctionInfo, name: str, is_torch_module: Callable[[ast.expr], bool]) -> tuple[ast.expr, str] | None:
+def iterated_as_tensors(uses: Uses, name: str, is_torch_module: Callable[[ast.expr], bool]) -> tuple[ast.expr, str] | None:
     """A loop or comprehension over the parameter whose elements are used as tensors."""
-    for node in own_nodes(function.node):
-        if isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.target, ast.Name) and _is_name(node.iter, name):
-            found = _any_use(function, node.target.id, is_torch_module)
+    for target in uses.loops.get(name, ()):
+        for node in uses.expressions(target):
+            found = _use(node, target, uses.function, is_torch_module)
             if found is not None:
                 return found
     return None
 
 
-def used_as_python(function: FunctionInfo, name: str) -> bool:
+def used_as_python(uses: Uses, name: str) -> bool:
     """Whether some use is one that no tensor allows, or one that says nothing for a tensor."""
-    for node in own_nodes(function.node):
-        if isinstance(node, ast.Attribute) and _is_name(node.value, name) and method_fact(node.attr) is None:
-            return True
-        if isinstance(node, ast.Call):
-            if _is_name(node.func, name):
-                return True
-            builtin = node.func.id if isinstance(node.func, ast.Name) else ""
-            if builtin in ("range", "isinstance", "getattr", "setattr", "hasattr", "open", "str", "zip", "enumerate"):
-                if any(_is_name(a, name) for a in node.args):
-                    return True
-        if isinstance(node, (ast.For, ast.comprehension)) and _is_name(node.iter, name):
-            return True
-        if isinstance(node, ast.Compare) and _is_name(node.left, name):
-            if any(isinstance(c, ast.Constant) and isinstance(c.value, str) for c in node.comparators):
-                return True
-        if isinstance(node, ast.Subscript) and _is_name(node.value, name):
-            return True
-        if isinstance(node, (ast.If, ast.While, ast.IfExp)) and _is_name(node.test, name):
-            return True
-        if isinstance(node, (ast.Starred, ast.keyword)) and isinstance(node.value, ast.Name) and node.value.id == name:
-            if isinstance(node, ast.Starred) or node.arg is None:
-                return True
-    return False
+    return any(_python_use(node, name) for node in uses.by_name.get(name, ()))
 
 
-def _computed_from(function: FunctionInfo, name: str) -> frozenset[str]:
-    """Names assigned from arithmetic or a comparison with the parameter."""
-    found: set[str] = set()
-    for node in own_nodes(function.node):
-        if isinstance(node, ast.Assign) and _arithmetic(node.value, name):
-            found.update(t.id for t in node.targets if isinstance(t, ast.Name))
-    return frozenset(found)
-
-
-def _arithmetic(node: ast.expr, name: str) -> bool:
-    if isinstance(node, ast.BinOp):
-        return any(_is_name(n, name) or _arithmetic(n, name) for n in (node.left, node.right))
+def _python_use(node: ast.AST, name: str) -> bool:
+    if isinstance(node, ast.Attribute):
+        return _is_name(node.value, name) and method_fact(node.attr) is None
+    if isinstance(node, ast.Call):
+        if _is_name(node.func, name):
+            return True
+        builtin = node.func.id if isinstance(node.func, ast.Name) and any(_is_name(a, name) for a in node.args) else ""
+        return builtin in ("range", "isinstance", "getattr", "setattr", "hasattr", "open", "str", "zip", "enumerate")
+    if isinstance(node, (ast.For, ast.comprehension)):
+        return _is_name(node.iter, name)
     if isinstance(node, ast.Compare):
-        return any(_is_name(n, name) for n in (node.left, *node.comparators))
-    return isinstance(node, ast.UnaryOp) and _is_name(node.operand, name)
+        return any(isinstance(c, ast.Constant) and isinstance(c.value, str) for c in (node.left, *node.comparators))
+    if isinstance(node, ast.Subscript):
+        return _is_name(node.value, name)
+    if isinstance(node, (ast.If, ast.While, ast.IfExp)):
+        return _is_name(node.test, name)
+    return isinstance(node, ast.Starred) or (isinstance(node, ast.keyword) and node.arg is None)
 
 
-def _use_of_result(node: ast.expr, name: str, computed: frozenset[str]) -> tuple[ast.expr, str] | None:
-    """``(x > 0).sum()``, or ``y.sum()`` where ``y = x * 2``."""
-    if not isinstance(node, ast.Attribute):
-        return None
-    if node.attr not in TENSOR_ONLY_METHODS and node.attr not in _CALLED:
-        return None
-    if _arithmetic(node.value, name) or (isinstance(node.value, ast.Name) and node.value.id in computed):
+def _numeric(node: ast.Attribute) -> bool:
+    return node.attr in TENSOR_ONLY_METHODS or node.attr in _CALLED
+
+
+def _use_of_result(node: ast.expr, name: str) -> tuple[ast.expr, str] | None:
+    """``(x > 0).sum()``."""
+    if isinstance(node, ast.Attribute) and not isinstance(node.value, ast.Name) and _numeric(node):
         return node, f"`.{node.attr}` of a result computed from `{name}`"
     return None
 
 
 def _position(node: ast.expr) -> tuple[int, int]:
     return (node.lineno, node.col_offset)
-
-
-def _self_update(function: FunctionInfo, name: str) -> bool:
-    for node in own_nodes(function.node):
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
-            if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node.value)):
-                return True
-    return False
-
-
-def _any_use(
-    function: FunctionInfo, name: str, is_torch_module: Callable[[ast.expr], bool]
-) -> tuple[ast.expr, str] | None:
-    for node in own_nodes(function.node):
-        if isinstance(node, ast.expr):
-            found = _use(node, name, function, is_torch_module)
-            if found is not None:
-                return found
-    return None
 
 
 def _is_name(node: ast.expr, name: str) -> bool:
