@@ -329,7 +329,7 @@ def resolve(
 
     place = (program or NoProgram()).runtime(analysis.path)
     del settings
-    return splice(analysis.text, analysis.parsed, site, made, place)
+    return splice(analysis.text, analysis.parsed, [(site, made)], place)
 
 
 @dataclass(frozen=True)
@@ -363,17 +363,68 @@ def mend(
     applied: list[tuple[Finding, Offer]] = []
     creates: dict[str, NewFile] = {}
     analysis = check(text, path, program=program, settings=settings)
-    failed: set[tuple[str, str, str]] = set()
-    for _ in range(_MAX_ROUNDS + len(analysis.findings)):
-        step = _next(analysis, accept, failed, program, settings)
+    failed: set[_Mark] = set()
+    for _ in range(_MAX_ROUNDS):
+        step = _round(analysis, accept, failed, program)
         if step is None:
             break
-        finding, offer, change = step
-        applied.append((finding, offer))
+        chosen, change = step
+        applied.extend(chosen)
         creates.update({new.path: new for new in change.creates})
         changed = apply_edits(analysis.text, change.edits)
         analysis = check(changed, path, program=program, settings=settings, previous=analysis)
     return Mended(analysis.text, tuple(applied), analysis, tuple(creates.values()))
+
+
+_Mark = tuple[str, str, str]
+
+
+def _round(
+    analysis: Analysis, accept: Callable[[Finding, Offer], bool], failed: set[_Mark], program: ProgramView | None
+) -> tuple[list[tuple[Finding, Offer]], Change] | None:
+    """Offers that can be applied together, and their common change; None if there is none left.
+
+    Each is proved on the same text and keeps behaviour, so together they do, if none touches lines that
+    another one rewrites or relies on.  What remains comes in the next round.
+    """
+    from graphmend_lsp.mend.splice import splice
+
+    place = (program or NoProgram()).runtime(analysis.path)
+    jobs: list[tuple[Finding, Offer, Site, mending.Draft]] = []
+    reserved: set[str] = set()
+    for finding in _inner_first(analysis.findings):
+        site = analysis.site(finding)
+        for offer in finding.offers:
+            mark = (finding.function, finding.message, offer.kind)
+            if site is None or mark in failed or not accept(finding, offer):
+                continue
+            made = mending.draft(replace(site, reserved=reserved), offer)
+            if isinstance(made, Refusal) or _lines_meet(site, made, jobs):
+                if isinstance(made, Refusal):
+                    failed.add(mark)
+                break
+            jobs.append((finding, offer, site, made))
+            reserved |= {h.name for h in made.helpers} | set(made.names)
+            break
+    while jobs and analysis.parsed is not None:
+        change = splice(analysis.text, analysis.parsed, [(site, made) for _, _, site, made in jobs], place)
+        if isinstance(change, Change):
+            return [(finding, offer) for finding, offer, _, _ in jobs], change
+        # One of them cannot be written: find out which, alone.
+        alone = [splice(analysis.text, analysis.parsed, [(j[2], j[3])], place) for j in jobs]
+        bad = [j for j, result in zip(jobs, alone, strict=True) if isinstance(result, Refusal)] or jobs[1:] or jobs
+        failed |= {(j[0].function, j[0].message, j[1].kind) for j in bad}
+        jobs = [j for j in jobs if j not in bad]
+    return None
+
+
+def _lines_meet(site: Site, made: mending.Draft, jobs: list[tuple[Finding, Offer, Site, mending.Draft]]) -> bool:
+    first, last = made.lines
+    for _, _, other, draft in jobs:
+        begin, end = draft.lines
+        if other.chunk.id == site.chunk.id and first <= end and begin <= last:
+            return True
+    return False
 
 
 def _inner_first(findings: tuple[Finding, ...]) -> list[Finding]:
@@ -385,23 +436,3 @@ def _inner_first(findings: tuple[Finding, ...]) -> list[Finding]:
             result.append(stack.pop())
         stack.append(finding)
     return result + stack[::-1]
-
-
-def _next(
-    analysis: Analysis,
-    accept: Callable[[Finding, Offer], bool],
-    failed: set[tuple[str, str, str]],
-    program: ProgramView | None,
-    settings: Settings | None,
-) -> tuple[Finding, Offer, Change] | None:
-    """The next offer that can be applied, from the top; inner statements come before those around them."""
-    for finding in _inner_first(analysis.findings):
-        for offer in finding.offers:
-            mark = (finding.function, finding.message, offer.kind)
-            if mark in failed or not accept(finding, offer):
-                continue
-            change = resolve(analysis, finding, offer, program=program, settings=settings)
-            if isinstance(change, Change) and change.edits:
-                return finding, offer, change
-            failed.add(mark)
-    return None

@@ -175,6 +175,7 @@ class Calls(Expressions):
         if fact is None or fact.container:
             return self._module_output(arguments, node)
         first = arguments.values[0] if arguments.values else None
+        self._first_was_used(node)
         if fact.random:
             self.facts.random = True
         if fact.returns == "tensors":
@@ -188,8 +189,16 @@ class Calls(Expressions):
                 result = replace(result, roots=result.roots | first.roots)
         return result
 
+    def _first_was_used(self, node: ast.Call) -> None:
+        """What an operator takes first is a tensor, not None, or it raises."""
+        if node.args:
+            value = self.facts.values.get(id(node.args[0]))
+            if value is not None:
+                self._was_used(node.args[0], value)
+
     def _sequential(self, callee: Value, arguments: Arguments, node: ast.Call) -> Value:
         value = arguments.values[0] if arguments.values else UNKNOWN
+        self._first_was_used(node)
         if callee.elements is None:
             return self._fresh(node, value) if callee.element is not None else self._module_output(arguments, node)
         for item in callee.elements:
@@ -320,6 +329,8 @@ class Calls(Expressions):
             return self._unknown_torch(name, arguments, node)
         fact = tensors.decided(fact, arguments.values, arguments.keywords)
         first = arguments.values[0] if arguments.values else next(iter(arguments.keywords.values()), None)
+        if fact.returns in ("tensor", "tensors") and name not in ("torch.tensor", "torch.as_tensor"):
+            self._first_was_used(node)
         return self._op(fact, name, first, arguments, node, method=False)
 
     def _unknown_torch(self, name: str, arguments: Arguments, node: ast.Call) -> Value:

@@ -47,6 +47,7 @@ _MODULE_METHODS = frozenset(
     "register_forward_hook register_forward_pre_hook state_dict load_state_dict zero_grad get_submodule "
     "get_parameter get_buffer type bfloat16 compile".split()
 )
+_REGISTERS = frozenset({"register_buffer", "register_parameter", "register_module", "add_module"})
 _CONTAINERS = frozenset({"torch.nn.ModuleList", "torch.nn.Sequential", "torch.nn.ModuleDict", "torch.nn.ParameterList"})
 
 
@@ -58,6 +59,7 @@ class Engine:
         self._globals: dict[tuple[int, str], Value] = {}
         self._members: dict[tuple[int, str], Value] = {}
         self._stores: dict[int, dict[str, Value]] = {}
+        self._setter_index: dict[int, dict[str, list[FunctionInfo]]] = {}
         self._nested: dict[int, FunctionInfo] = {}
         self._decorated: dict[int, Value] = {}
         self._memo: dict[tuple[int, Any], Facts | None] = {}
@@ -313,33 +315,34 @@ class Engine:
             yield Interpreter(self, function, Facts(function, {}), State(), 2).eval(cls.attributes[name])
         if name in cls.inner:
             yield Value(Kind.CLASS, ref=cls.inner[name])
-        stores = self._attribute_stores(cls)
-        if name in stores:
-            yield stores[name]
+        for method in self._setters(cls).get(name, ()):
+            stores = self._stores_of(method)
+            if name in stores:
+                yield stores[name]
 
-    def _attribute_stores(self, cls: ClassInfo) -> dict[str, Value]:
-        """Attributes that the methods of a class set on ``self``, with what they are set to."""
-        known = self._stores.get(id(cls))
+    def _setters(self, cls: ClassInfo) -> dict[str, list[FunctionInfo]]:
+        """For each attribute of ``self``, the methods of the class that set it."""
+        known = self._setter_index.get(id(cls))
+        if known is None:
+            known = {}
+            for method in cls.methods.values():
+                for name in _sets_on_self(method):
+                    known.setdefault(name, []).append(method)
+            self._setter_index[id(cls)] = known
+        return known
+
+    def _stores_of(self, method: FunctionInfo) -> dict[str, Value]:
+        """What a method sets on ``self``, learned by running it once."""
+        known = self._stores.get(id(method.node))
         if known is not None:
             return known
-        stores: dict[str, Value] = {}
-        self._stores[id(cls)] = stores
-        for method in cls.methods.values():
-            if method.name in ("forward", "__repr__", "extra_repr") and not _sets_self(method):
-                continue
-            if not _sets_self(method):
-                continue
-            args = self.default_params(method, constructor=method.name in ("__init__", "__post_init__"))
-            facts = Facts(method, args)
-            interpreter = Interpreter(self, method, facts, State(dict(args)), _MAX_DEPTH - 3)
-            interpreter.self_stores = {}
-            try:
-                interpreter.run()
-            except RecursionError:
-                continue
-            for name, value in interpreter.self_stores.items():
-                stores[name] = value if name not in stores else join(stores[name], value)
-        return stores
+        self._stores[id(method.node)] = {}
+        args = self.default_params(method, constructor=method.name in ("__init__", "__post_init__"))
+        interpreter = Interpreter(self, method, Facts(method, args), State(dict(args)), _MAX_DEPTH - 3)
+        interpreter.self_stores = {}
+        interpreter.run()
+        self._stores[id(method.node)] = interpreter.self_stores
+        return interpreter.self_stores
 
     def torch_module(self, name: str, values: list[Value], keywords: dict[str, Value]) -> Value:
         """An instance of a class of ``torch.nn``."""
@@ -723,12 +726,19 @@ def _default_value(node: ast.expr | None) -> Value | None:
     return PYTHON
 
 
-def _sets_self(method: FunctionInfo) -> bool:
+def _sets_on_self(method: FunctionInfo) -> set[str]:
+    """Names of attributes a method sets on ``self``, ``register_buffer("name", ...)`` included."""
+    found: set[str] = set()
     for node in ast.walk(method.node):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-            if isinstance(node.ctx, ast.Store) or node.attr in ("register_buffer", "register_parameter", "add_module"):
-                return True
-    return False
+        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name) or node.value.id != "self":
+            if isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Attribute):
+                name = node.args[0]
+                if node.func.attr in _REGISTERS and isinstance(name, ast.Constant) and isinstance(name.value, str):
+                    found.add(name.value)
+            continue
+        if isinstance(node.ctx, ast.Store):
+            found.add(node.attr)
+    return found
 
 
 def _rooted(value: Value, root: Root, depth: int = 0) -> Value:

@@ -10,7 +10,6 @@ from graphmend_lsp.flow.events import Branch, Event, Facts
 from graphmend_lsp.flow.values import UNKNOWN, Value
 from graphmend_lsp.model.module import FunctionInfo, Module
 from graphmend_lsp.parse import Chunk
-from graphmend_lsp.text import Span
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +27,8 @@ class Site:
     callers: tuple[Facts, ...]
     engine: Engine
     module: Module
+    reserved: set[str] = field(default_factory=set[str])
+    """Names that changes applied together with this one have taken."""
 
     @property
     def function(self) -> FunctionInfo:
@@ -86,4 +87,12 @@ class Draft:
     """Names imported from the runtime: ``graph_effect``, ``select``."""
     needs_torch: bool = False
     """Whether the new text says ``torch.``, so that the module must import it."""
-    spans: tuple[Span, ...] = field(default=(), compare=False)
+    names: tuple[str, ...] = ()
+    """Names it adds inside the function."""
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """First and last raw line that the change touches, or relies on as they are."""
+        firsts = [r.first.lineno if isinstance(r, Replacement) else r.node.lineno for r in self.replacements]
+        lasts = [(r.last if isinstance(r, Replacement) else r.node).end_lineno or 0 for r in self.replacements]
+        return min(firsts), max(lasts)

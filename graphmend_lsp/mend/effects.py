@@ -102,6 +102,9 @@ class _Lowering:
             self._load(node.id, node)
 
     def _load(self, name: str, node: ast.expr) -> None:
+        if name.startswith("__") and not name.endswith("__") and self.site.function.cls is not None:
+            self.refuse("unsupported", f"Python mangles the name `{name}` inside a class, and not in a helper outside it")
+            return
         if name not in self.locals:
             return
         if name in self.imported:
@@ -266,7 +269,7 @@ def lower(site: Site, stmt: ast.stmt, kind: str, prefix: str, message: list[ast.
     if lowering.problem is not None:
         return lowering.problem
     text = site.module.parsed.text
-    taken = names.identifiers(text)
+    taken = names.identifiers(text) | site.reserved
     slug = names.from_message(names.constant_text(message))
     if not slug or not names.valid("_" + slug):
         slug = names.from_expression(message[0] if message else ast.Constant(""))

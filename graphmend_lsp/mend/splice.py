@@ -22,27 +22,37 @@ _MAX_NESTING = 100
 RUNTIME_ALIAS = "graphmend_{}"
 
 
-def splice(text: str, parsed: Parsed, site: Site, draft: Draft, place: RuntimePlace) -> Change | Refusal:
-    """The edits of a draft: the changed function, the helpers before it, the imports on top."""
+def splice(text: str, parsed: Parsed, jobs: Sequence[tuple[Site, Draft]], place: RuntimePlace) -> Change | Refusal:
+    """The edits of one or more drafts: the changed functions, the helpers before them, the imports on top.
+
+    Drafts of one function must not touch the same statements.
+    """
     end = line_ending(text)
-    function = _outermost(site.function)
-    chunk = parsed.by_id[function.chunk.id]
-    aliases = _aliases(text, parsed, draft, place)
-    changed = _changed_function(function, chunk, draft, aliases)
-    if isinstance(changed, Refusal):
-        return changed
-    first, old, new = changed
-    edits = [Edit(e.span.shifted(first - 1), e.text) for e in diff_edits(old, new)]
-    if draft.helpers:
-        line = _helper_line(chunk, site.function, parsed)
-        helpers = "".join(_renamed(h.text, aliases).replace("\n", end) + end * 3 for h in draft.helpers)
-        edits.append(Edit(Span(line, 0, line, 0), helpers))
-    imports = _imports(text, parsed, draft, place, aliases, end)
-    edits.extend(imports)
+    runtime = tuple(dict.fromkeys(name for _, draft in jobs for name in draft.runtime))
+    aliases = _aliases(text, parsed, runtime, place)
+    edits: list[Edit] = []
+    helpers: dict[int, str] = {}
+    functions: dict[ast.AST, tuple[FunctionInfo, list[Draft]]] = {}
+    for site, draft in jobs:
+        function = _outermost(site.function)
+        functions.setdefault(function.node, (function, []))[1].append(draft)
+    for function, drafts in functions.values():
+        chunk = parsed.by_id[function.chunk.id]
+        changed = _changed_function(function, chunk, drafts, aliases)
+        if isinstance(changed, Refusal):
+            return changed
+        first, old, new = changed
+        edits += [Edit(e.span.shifted(first - 1), e.text) for e in diff_edits(old, new)]
+        added = "".join(_renamed(h.text, aliases).replace("\n", end) + end * 3 for d in drafts for h in d.helpers)
+        if added:
+            line = _helper_line(chunk, parsed)
+            helpers[line] = helpers.get(line, "") + added
+    edits += [Edit(Span(line, 0, line, 0), added) for line, added in helpers.items()]
+    edits += _imports(text, parsed, runtime, any(d.needs_torch for _, d in jobs), place, aliases, end)
     edits.sort()
     if not _parses(apply_edits(text, edits)):
         return Refusal("splice", "unsupported", "the rewritten code does not parse (please report this)")
-    creates = (NewFile(place.path, place.text),) if draft.runtime and place.path and place.text is not None else ()
+    creates = (NewFile(place.path, place.text),) if runtime and place.path and place.text is not None else ()
     return Change(tuple(edits), creates)
 
 
@@ -64,7 +74,7 @@ def _outermost(function: FunctionInfo) -> FunctionInfo:
 
 
 def _changed_function(
-    function: FunctionInfo, chunk: Chunk, draft: Draft, aliases: dict[str, str]
+    function: FunctionInfo, chunk: Chunk, drafts: Sequence[Draft], aliases: dict[str, str]
 ) -> tuple[int, str, str] | Refusal:
     """First line in the current text, the old and the new text of the function's lines."""
     node = function.node
@@ -85,7 +95,7 @@ def _changed_function(
     target = _function_in(module, indented)
     if target is None:
         return Refusal("splice", "unsupported", "the function could not be found in its own text")
-    editor = _Editor(module, chunk, draft, aliases)
+    editor = _Editor(module, chunk, drafts, aliases)
     changed = editor.function(target, node)
     new_module = module.deep_replace(target, changed)
     new = new_module.code
@@ -126,12 +136,13 @@ class _Found:
 class _Editor:
     """Walks the CST and ``ast`` bodies of a function side by side and replaces statements."""
 
-    def __init__(self, module: cst.Module, chunk: Chunk, draft: Draft, aliases: dict[str, str]) -> None:
+    def __init__(self, module: cst.Module, chunk: Chunk, drafts: Sequence[Draft], aliases: dict[str, str]) -> None:
         self.module = module
         self.chunk = chunk
         self.aliases = aliases
-        self.statements = [_Found(r) for r in draft.replacements if isinstance(r, Replacement)]
-        self.expressions = [r for r in draft.replacements if isinstance(r, ExpressionReplacement)]
+        replacements = [r for draft in drafts for r in draft.replacements]
+        self.statements = [_Found(r) for r in replacements if isinstance(r, Replacement)]
+        self.expressions = [r for r in replacements if isinstance(r, ExpressionReplacement)]
         self.done = 0
 
     @property
@@ -412,11 +423,11 @@ def _comments_inside(item: cst.CSTNode) -> list[str]:
 # -- names and imports -----------------------------------------------------------------------------------
 
 
-def _aliases(text: str, parsed: Parsed, draft: Draft, place: RuntimePlace) -> dict[str, str]:
+def _aliases(text: str, parsed: Parsed, runtime: Sequence[str], place: RuntimePlace) -> dict[str, str]:
     """How the runtime's names are spelled in this file: as they are, unless the user has others of that name."""
     known = _imported(parsed, place.module)
     aliases: dict[str, str] = {}
-    for name in draft.runtime:
+    for name in runtime:
         if name in known:
             aliases[name] = known[name]
         elif used_as_name(text, name):
@@ -449,13 +460,19 @@ def _renamed(text: str, aliases: dict[str, str]) -> str:
 
 
 def _imports(
-    text: str, parsed: Parsed, draft: Draft, place: RuntimePlace, aliases: dict[str, str], end: str
+    text: str,
+    parsed: Parsed,
+    runtime: Sequence[str],
+    needs_torch: bool,
+    place: RuntimePlace,
+    aliases: dict[str, str],
+    end: str,
 ) -> list[Edit]:
     edits: list[Edit] = []
     lines: list[str] = []
-    if draft.needs_torch:
+    if needs_torch:
         lines.append("import torch")
-    missing = [n for n in draft.runtime if n not in _imported(parsed, place.module)]
+    missing = [n for n in runtime if n not in _imported(parsed, place.module)]
     if missing:
         spelled = [n if aliases.get(n, n) == n else f"{n} as {aliases[n]}" for n in missing]
         existing = _runtime_import(parsed, place.module)
@@ -524,9 +541,8 @@ def _first_code_line(text: str, parsed: Parsed) -> int:
     return 1
 
 
-def _helper_line(chunk: Chunk, function: FunctionInfo, parsed: Parsed) -> int:
+def _helper_line(chunk: Chunk, parsed: Parsed) -> int:
     """Where helpers go: above the top-level statement with the function, and above its own comments."""
-    del function
     first = chunk.nodes[0]
     decorators = getattr(first, "decorator_list", [])
     line = min([first.lineno, *(d.lineno for d in decorators)]) + chunk.shift

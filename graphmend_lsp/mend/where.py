@@ -49,6 +49,7 @@ class Plan:
     runtime: bool = False
     torch: bool = False
     cost: str = ""
+    names: tuple[str, ...] = ()
 
     def refuse(self, reason: Reason, message: str, node: ast.AST) -> None:
         self.issues.append(Issue(reason, message, node))
@@ -78,7 +79,7 @@ def build(site: Site, offer: Offer) -> Draft | Refusal:
         first = plan.fatal[0]
         return Refusal(offer.kind, first.reason, first.message)
     needs_torch = plan.torch and torch_name(site)[1]
-    return Draft(tuple(plan.replacements), (), ("select",) if plan.runtime else (), needs_torch)
+    return Draft(tuple(plan.replacements), (), ("select",) if plan.runtime else (), needs_torch, plan.names)
 
 
 def _applies(site: Site) -> bool:
@@ -110,7 +111,10 @@ def _plan(site: Site) -> Plan:
     if isinstance(node, ast.IfExp):
         return _Expression(site, node).plan
     if isinstance(node, ast.If):
-        return _Statement(site, node).run()
+        writer = _Statement(site, node)
+        plan = writer.run()
+        plan.names = tuple(sorted(writer.taken - writer.known))
+        return plan
     plan = Plan()
     if isinstance(node, ast.Match):
         plan.refuse("unsupported", "a `match` on a tensor has no form on the device", node)
@@ -137,7 +141,8 @@ class _Writer:
         self.no_grad = site.event.context.no_grad
         self.text = site.module.parsed.text
         self.unit = indent_unit(self.text)
-        self.taken = set(names.identifiers(self.text))
+        self.known = names.identifiers(self.text) | site.reserved
+        self.taken = set(self.known)
 
     def condition(self, node: ast.expr, data: tuple[object, ...]) -> Condition:
         made = Conditions(self.site, self.torch, data, no_grad=self.no_grad).rewrite(node)  # type: ignore[arg-type]
@@ -564,6 +569,7 @@ class _Statement(_Writer):
         reused = len(chosen) > 1
         if reused and not text.isidentifier():
             name = names.unique(names.from_expression(node.test), self.taken)
+            self.taken.add(name)
             body.append(f"{name} = {text}")
             text = name
         conflict = reused and any(

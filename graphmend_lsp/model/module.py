@@ -86,12 +86,11 @@ class Binding:
 class Module:
     """The names of one parsed file; other files are reached through ``Loader``."""
 
-    def __init__(self, path: str, parsed: Parsed, name: str, is_package: bool, loader: Loader) -> None:
+    def __init__(self, path: str, parsed: Parsed, name: str, is_package: bool) -> None:
         self.path = path
         self.parsed = parsed
         self.name = name
         self.package = name if is_package else name.rpartition(".")[0]
-        self.loader = loader
         self.bindings: dict[str, list[Binding]] = {}
         self.functions: list[FunctionInfo] = []
         self.classes: list[ClassInfo] = []
@@ -243,7 +242,7 @@ class Loader:
     def module(self, path: str, parsed: Parsed) -> Module:
         """The module under analysis itself."""
         name, is_package = self.program.module_name(path)
-        module = Module(path, parsed, name, is_package, self)
+        module = Module(path, parsed, name, is_package)
         if name:
             self._modules[name] = module
         return module
@@ -266,24 +265,20 @@ class Loader:
         if found is None:
             return None
         path, text = found
+        known = _CACHE.get(path)
+        if known is not None and known[0] == text and known[1].name == name:
+            return known[1]
         _, is_package = self.program.module_name(path)
-        return Module(path, _parse_cached(path, text), name, is_package, self)
+        module = Module(path, parse(text), name, is_package)
+        while len(_CACHE) >= _CACHE_LIMIT:
+            _CACHE.pop(next(iter(_CACHE)))
+        _CACHE[path] = (text, module)
+        return module
 
 
-_PARSED: dict[str, tuple[str, Parsed]] = {}
-_PARSED_LIMIT = 64
-
-
-def _parse_cached(path: str, text: str) -> Parsed:
-    """Other files' trees, a few at a time: neighbours in a run share most of their imports."""
-    known = _PARSED.get(path)
-    if known is not None and known[0] == text:
-        return known[1]
-    while len(_PARSED) >= _PARSED_LIMIT:
-        _PARSED.pop(next(iter(_PARSED)))
-    parsed = parse(text)
-    _PARSED[path] = (text, parsed)
-    return parsed
+_CACHE: dict[str, tuple[str, Module]] = {}
+"""Modules of other files by path, a few at a time: neighbours in a run share most of their imports."""
+_CACHE_LIMIT = 96
 
 
 # -- names -------------------------------------------------------------------------------------------

@@ -3,11 +3,7 @@
 Version 1. Made by graphmend-lsp, which puts a copy of this file into packages it mends; any number of
 copies may run in one process. It needs torch alone: measured with 2.13.0, written for 2.4 and later.
 
-MIT License. Copyright (c) 2026 the graphmend-lsp authors.
-Permission is hereby granted, free of charge, to any person obtaining a copy of this software, to deal in it
-without restriction, including the rights to use, copy, modify, merge, publish, distribute, sublicense and
-sell copies, provided that this notice stays in all copies. The software is provided "as is", without warranty
-of any kind; the authors are not liable for any claim or damage arising from it or its use.
+Copyright (c) 2026 the graphmend-lsp authors. SPDX-License-Identifier: MIT
 """
 
 import ast
@@ -64,8 +60,10 @@ def graph_effect(function: "Callable[_P, None]") -> "Callable[_P, None]":
 
 
 def select(condition: object, new: _T, old: _T) -> _T:
-    """`new if condition else old`, kept in the graph by torch.compile where both are tensors alike in everything but
-    their values. Where they are not, `torch.where` would give something else than the branch, so the branch is taken.
+    """`new if condition else old`, with both sides computed, which torch.compile can keep in its graph.
+
+    It does so where the sides are tensors alike in all but their values. Where they are not, `torch.where`
+    would give something else than the branch, so the branch is taken and splits the graph as it did before.
     """
     if torch.compiler.is_compiling() and _are_alike(condition, new, old):
         return _where(condition, new, old)
@@ -243,7 +241,7 @@ class _Shared:
         # A factory function would ask the default device and any mode (fake tensors ...) that the import runs under.
         with torch.inference_mode(False):
             self.token = torch.frombuffer(bytearray(4), dtype=torch.float32)
-        tags = [tag for tag in (getattr(torch.Tag, t, None) for t in ("pt2_compliant_tag", "cudagraph_unsafe")) if tag]
+        tags = [getattr(torch.Tag, tag) for tag in ("pt2_compliant_tag", "cudagraph_unsafe") if hasattr(torch.Tag, tag)]
         library: Any = torch.library.Library(_NAMESPACE, "FRAGMENT")
         arguments = "str name, str call, str modes, Tensor[] tensors, SymInt[] integers, Tensor(a!) token"
         library.define(f"emit({arguments}) -> ()", tags=tags)

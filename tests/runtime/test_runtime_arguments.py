@@ -245,3 +245,17 @@ def test_the_description_is_the_same_text_each_time():
         f"('enum', '{__name__}', 'Color', 'r',), ('slice', 1, None, None,),), 'd', ('torch', 'torch.float16'),), "
         "('Size', 2,),), ('dict', 'last', True,),)"
     )
+
+
+@pytest.mark.parametrize("backend", FAST)
+def test_tensor_subclasses_take_the_break(backend, seen):
+    from torch.testing._internal.two_tensor import TwoTensor
+
+    def note(x):
+        y = x * 2
+        _note(y)
+        return y + 1
+
+    x = TwoTensor(torch.ones(2), torch.ones(2))
+    assert type(torch.compile(note, backend=backend)(x)) is TwoTensor
+    assert type(seen[0][0][0]) is TwoTensor and seen[0][0][0].a.tolist() == [2.0, 2.0]

@@ -438,6 +438,11 @@ def test_eager_calls_cost_little():
     assert slow - fast < 2e-6
 
 
+def test_cuda_graphs_are_told_to_leave_the_operator_out():
+    tags = torch.ops.graphmend_v1.emit.default.tags
+    assert torch.Tag.cudagraph_unsafe in tags and torch.Tag.pt2_compliant_tag in tags
+
+
 def test_opcheck():
     from graphmend_lsp.runtime import _graphmend
 

@@ -43,15 +43,14 @@ def test_both_ways_without_a_break(backend, counted):
         lambda x: x.sum().half(),
     ],
 )
-@pytest.mark.parametrize("fill", [0.0, 1.0, -0.0, float("nan"), float("inf"), 0.5])
-def test_truth_is_pythons(condition, fill, counted):
+def test_truth_is_pythons(condition):
     def choose(x):
         return select(condition(x), x * 2 + 1, x * 2)
 
-    x = torch.full((2,), fill)
-    expected = choose(x)
     compiled = torch.compile(choose, backend="eager", fullgraph=True)
-    torch.testing.assert_close(compiled(x), expected, rtol=0, atol=0, equal_nan=True)
+    for fill in (0.0, 1.0, -0.0, float("nan"), float("inf"), 0.5):
+        x = torch.full((2,), fill)
+        torch.testing.assert_close(compiled(x), choose(x), rtol=0, atol=0, equal_nan=True)
 
 
 UNLIKE = {
