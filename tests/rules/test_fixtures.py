@@ -1,0 +1,190 @@
+"""Every rule's fixtures: what is flagged, what is not, what mending gives; and torch agrees with all of it.
+
+``GMxxx/flag_*.py`` carries ``# GMxxx`` behind each statement that must be flagged; nothing else may be.
+``GMxxx/pass_*.py`` must not be flagged.  ``flag_x.fixed.py`` is what the safe offers make of ``flag_x.py`` and
+``flag_x.snap`` what ``graphmend check`` prints for it.
+"""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import execute
+import markers
+import pytest
+from snapshots import Snapshots
+
+from graphmend_lsp.check import Analysis, check, mend
+from graphmend_lsp.cli import main
+from graphmend_lsp.rules import all_rules
+from graphmend_lsp.settings import Settings
+
+HERE = Path(__file__).resolve().parent
+FLAG = sorted(HERE.glob("GM*/flag_*.py"))
+PASS = sorted(HERE.glob("GM*/pass_*.py"))
+FIXED = [p for p in FLAG if p.name.endswith(".fixed.py")]
+FLAG = [p for p in FLAG if p not in FIXED]
+
+
+def label(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
+
+
+def read(path: Path) -> str:
+    return path.read_bytes().decode("utf-8")
+
+
+def entry_names(path: Path) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(case.entry for case in execute.cases(loaded(path))))
+
+
+def loaded(path: Path):
+    return execute.load(path, execute.module_name(path))
+
+
+def analysed(path: Path) -> Analysis:
+    analysis = check(read(path), path.name, settings=Settings(entries=entry_names(path)))
+    assert not analysis.problems
+    return analysis
+
+
+def rows(path: Path) -> set[tuple[int, str]]:
+    """(first line of the statement, code) of every finding; a finding lies inside the statement's header."""
+    text = read(path)
+    statements = markers.Statements(text)
+    found: set[tuple[int, str]] = set()
+    for finding in analysed(path).findings:
+        header = statements.at(finding.span.line)
+        assert header is not None and finding.span.end_line <= header[1], f"{finding.code} covers a block: {finding.span}"
+        found.add((header[0], finding.code))
+    return found
+
+
+def parametrize(paths: list[Path]):
+    return pytest.mark.parametrize("path", paths, ids=label)
+
+
+# -- what is flagged ---------------------------------------------------------------------------------
+
+
+@parametrize(FLAG)
+def test_flagged(path: Path) -> None:
+    assert rows(path) == markers.expected(read(path))
+
+
+@parametrize(PASS)
+def test_not_flagged(path: Path) -> None:
+    assert rows(path) == set()
+
+
+@parametrize(FLAG)
+def test_a_flag_fixture_is_about_its_rule(path: Path) -> None:
+    assert path.parent.name in {code for _, code in markers.expected(read(path))}
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_every_rule_has_fixtures(rule) -> None:
+    folder = HERE / rule.code
+    assert [p for p in FLAG if p.parent == folder]
+    assert [p for p in PASS if p.parent == folder]
+
+
+# -- torch agrees ------------------------------------------------------------------------------------
+
+
+@parametrize([p for p in FLAG if p.parent.name != "GM001"])
+def test_torch_breaks_where_flagged(path: Path) -> None:
+    """Every mark is a line on which TorchDynamo breaks, and it breaks on no other line, nor anywhere else."""
+    statements = markers.Statements(read(path))
+    wanted = {line for line, _ in markers.expected(read(path))}
+    seen: dict[int, str] = {}
+    for case in execute.cases(loaded(path)):
+        found = execute.breaks(path, case)
+        assert found, f"{case.entry} does not break"
+        for line, reason in found:
+            assert line is not None, f"{case.entry} breaks outside the file: {reason}"
+            header = statements.at(line)
+            assert header is not None
+            assert header[0] in wanted, f"{case.entry} breaks on line {line}, which has no mark: {reason}"
+            seen[header[0]] = reason
+    assert wanted == set(seen), f"no break on lines {sorted(wanted - set(seen))}"
+
+
+@parametrize(PASS)
+def test_torch_does_not_break(path: Path) -> None:
+    for case in execute.cases(loaded(path)):
+        assert not execute.breaks(path, case), case.entry
+        for maker in case.makers:  # the arguments are such that something is computed
+            outcome = execute.behave(path, case, maker())
+            assert outcome.error is None or case.options.get("raises"), f"{case.entry}: {outcome.error!r}"
+
+
+# -- mending -----------------------------------------------------------------------------------------
+
+
+def fixed_path(path: Path) -> Path:
+    return path.with_name(path.name.removesuffix(".py") + ".fixed.py")
+
+
+@parametrize(FLAG)
+def test_mended_text(path: Path, snapshots: Snapshots) -> None:
+    mended = mend(read(path), path.name, settings=Settings(entries=entry_names(path)))
+    assert not mended.analysis.problems
+    snapshots.compare(fixed_path(path), mended.text if mended.text != read(path) else None)
+
+
+@parametrize(FIXED)
+def test_mended_text_is_done(path: Path) -> None:
+    settings = Settings(entries=entry_names(path))
+    assert mend(read(path), path.name, settings=settings).text == read(path)
+
+
+@parametrize(FIXED)
+def test_mended_code_breaks_on_fewer_lines(path: Path) -> None:
+    original = path.with_name(path.name.replace(".fixed.py", ".py"))
+    for_original = {case.entry: case for case in execute.cases(loaded(original))}
+    before_all: set[int | None] = set()
+    after_all: set[int | None] = set()
+    for case in execute.cases(loaded(path)):
+        before = {line for line, _ in execute.breaks(original, for_original[case.entry])}
+        after = {line for line, _ in execute.breaks(path, case)}
+        assert len(after) <= len(before), f"{case.entry}: {before} -> {after}"
+        before_all |= before
+        after_all |= after
+    assert len(after_all) < len(before_all)
+
+
+@parametrize(FIXED)
+def test_mended_code_breaks_where_findings_are_left(path: Path) -> None:
+    """What mending leaves unflagged does not break."""
+    statements = markers.Statements(read(path))
+    left = {line for line, _ in rows(path)}
+    for case in execute.cases(loaded(path)):
+        for line, reason in execute.breaks(path, case):
+            assert line is not None and statements.at(line)[0] in left, f"{case.entry}: line {line}: {reason}"
+
+
+@parametrize(FIXED)
+def test_mended_code_behaves_the_same(path: Path) -> None:
+    original = path.with_name(path.name.replace(".fixed.py", ".py"))
+    changed = [d for case in execute.cases(loaded(path)) for d in [f"{case.entry}: {x}" for x in execute.compare(original, path, case)]]
+    assert not changed, "\n".join(changed)
+
+
+# -- what the command line prints ----------------------------------------------------------------------
+
+
+@parametrize(FLAG)
+def test_printed(path: Path, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(path.parent)
+    monkeypatch.setenv("NO_COLOR", "1")
+    arguments = ["check", "--output-format", "full"]
+    for name in entry_names(path):
+        arguments += ["--entry", name]
+    out = io.StringIO()
+    with redirect_stdout(out):
+        code = main([*arguments, path.name])
+    assert code == 1
+    snapshots.compare(path.with_suffix(".snap"), out.getvalue())
