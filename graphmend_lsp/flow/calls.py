@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from typing import Any
 
 from graphmend_lsp.flow import host, tensors
@@ -21,6 +20,7 @@ from graphmend_lsp.flow.values import (
     Kind,
     Null,
     Value,
+    changed,
     constant,
     container,
     holds_tensor,
@@ -184,9 +184,14 @@ class Calls(Expressions):
             return self._module_output(arguments, node)
         result = self._fresh(node, first, floating=fact.heavy and ref != "torch.nn.Embedding" or ref == "torch.nn.Embedding")
         if not fact.heavy and first is not None and first.kind is Kind.TENSOR:
-            result = replace(result, dtype=first.dtype)
-            if fact.alias:
-                result = replace(result, roots=result.roots | first.roots)
+            result = changed(result, dtype=first.dtype)
+            inplace = _inplace(ref, callee) if isinstance(ref, str) else False
+            if inplace is not False:
+                self.write(first, node, f"`{_short(self.source(node))}` writes in place")
+            if inplace is True:
+                return changed(result, roots=first.roots, shape=first.shape)
+            if fact.alias and (inplace is None or ref not in _INPLACE):
+                result = changed(result, roots=result.roots | first.roots)
         return result
 
     def _first_was_used(self, node: ast.Call) -> None:
@@ -253,7 +258,7 @@ class Calls(Expressions):
             return self._partial(arguments, node)
         if name == "copy.copy" or name == "copy.deepcopy":
             first = arguments.values[0] if arguments.values else UNKNOWN
-            return replace(first, roots=frozenset({("op", id(node))})) if first.kind is Kind.TENSOR else first
+            return changed(first, roots=frozenset({("op", id(node))})) if first.kind is Kind.TENSOR else first
         if name.startswith("einops."):
             first = arguments.values[0] if arguments.values else UNKNOWN
             return self._fresh(node, first) if holds_tensor(first) else UNKNOWN
@@ -276,7 +281,7 @@ class Calls(Expressions):
         """``select`` of the runtime: one of two values, compiled into a new tensor."""
         result = join(new, old)
         if result.kind is Kind.TENSOR:
-            result = replace(result, roots=frozenset({("op", id(node))}))
+            result = changed(result, roots=frozenset({("op", id(node))}))
         return result
 
     def _partial(self, arguments: Arguments, node: ast.Call) -> Value:
@@ -349,10 +354,10 @@ class Calls(Expressions):
     def _torch_module(self, name: str, arguments: Arguments, node: ast.Call) -> Value:
         """Construction of a torch.nn class."""
         if name == "torch.nn.Parameter" or name == "torch.nn.parameter.Parameter":
-            return replace(self._fresh(node, arguments.values[0] if arguments.values else None), dtype=None)
+            return changed(self._fresh(node, arguments.values[0] if arguments.values else None), dtype=None)
         if name.startswith(("torch.nn.utils.", "torch.nn.init.", "torch.nn.parallel.", "torch.nn.attention.")):
             return UNKNOWN
-        return self.engine.torch_module(name, arguments.values, arguments.keywords)
+        return self.engine.torch_module(name, arguments.values, arguments.keywords, exact=arguments.exact)
 
     def _op(
         self, fact: OpFact, name: str, first: Value | None, arguments: Arguments, node: ast.Call, *, method: bool
@@ -401,13 +406,13 @@ class Calls(Expressions):
             return PYTHON
         result = self._tensor_result(fact, name, first, operands, arguments, node)
         if fact.returns == "tensors":
-            item = replace(result, shape=("item", id(node)))
+            item = changed(result, shape=("item", id(node)))
             if fact.count:
-                items = tuple(replace(item, roots=item.roots | {("op", id(node), i)}) for i in range(fact.count))
+                items = tuple(changed(item, roots=item.roots | {("op", id(node), i)}) for i in range(fact.count))
                 return container(items, type_name="tuple")
             return container(element=item, type_name="tuple")
         if fact.returns == "ndarray":
-            return replace(result, array=True, dtype=None)
+            return changed(result, array=True, dtype=None)
         return result
 
     def _tensor_result(
@@ -618,7 +623,7 @@ class Calls(Expressions):
                 elements = None
                 if name == "append" and receiver.elements is not None and not self.context.loops and added is not None:
                     elements = (*receiver.elements, added)
-                self.state.env[target.id] = replace(
+                self.state.env[target.id] = changed(
                     receiver, elements=elements, element=element, truth=True if name == "append" else None, keys=None
                 )
 
@@ -717,7 +722,7 @@ class Calls(Expressions):
             self._sorted_by(node, first, arguments.keywords.get("key"))
             return container(element=self.element_of(first), type_name="list")
         if name in ("abs", "round", "pow", "divmod") and first is not None:
-            return replace(first, const=MISSING, truth=None, roots=frozenset({("op", id(node))})) if first.kind is Kind.TENSOR else PYTHON
+            return changed(first, const=MISSING, truth=None, roots=frozenset({("op", id(node))})) if first.kind is Kind.TENSOR else PYTHON
         if name == "getattr" and len(values) >= 2:
             return self._getattr(values, node)
         if name == "dict":
@@ -740,7 +745,7 @@ class Calls(Expressions):
             self.host_read("extract", node, name, first)
             return Value(Kind.SCALAR, why=first.why, dtype=name)
         if first.kind is Kind.SCALAR:
-            return replace(first, dtype=name)
+            return changed(first, dtype=name)
         return number(name)
 
     def _isinstance(self, name: str, first: Value | None, node: ast.Call) -> Value:
@@ -767,7 +772,7 @@ class Calls(Expressions):
         if name == "next":
             return self.element_of(first)
         if first.kind is Kind.CONTAINER:
-            return replace(first, dtype="list" if name in ("reversed", "iter") else name, keys=None, roots=frozenset())
+            return changed(first, dtype="list" if name in ("reversed", "iter") else name, keys=None, roots=frozenset())
         return container(element=self.element_of(first), type_name="list" if name in ("reversed", "iter") else name)
 
     def _lazily(self, name: str, arguments: Arguments, node: ast.Call) -> Value:
@@ -798,7 +803,7 @@ class Calls(Expressions):
         if any(v.kind is Kind.SCALAR for v in items):
             return Value(Kind.SCALAR)
         if items and all(v.kind is Kind.PYTHON for v in items):
-            return PYTHON if len({v.dtype for v in items}) > 1 else replace(items[0], const=MISSING, truth=None)
+            return PYTHON if len({v.dtype for v in items}) > 1 else changed(items[0], const=MISSING, truth=None)
         return UNKNOWN
 
     def _getattr(self, values: list[Value], node: ast.Call) -> Value:
@@ -834,6 +839,33 @@ _HOST_PREFIXES = (
     "enum.",
     "struct.",
 )
+
+
+_INPLACE = {
+    f"torch.nn.{name}": position
+    for position, names in enumerate(
+        (
+            "ReLU ReLU6 SELU Hardswish Hardsigmoid SiLU Mish",
+            "ELU CELU LeakyReLU Dropout Dropout1d Dropout2d Dropout3d AlphaDropout FeatureAlphaDropout",
+            "Hardtanh RReLU Threshold",
+        )
+    )
+    for name in names.split()
+}
+"""Layers that take ``inplace``, and at which position of their constructor."""
+
+
+def _inplace(name: str, module: Value) -> bool | None:
+    """Whether a layer writes into its argument; None if it may."""
+    position = _INPLACE.get(name)
+    if position is None:
+        return False
+    if module.keys is None:
+        return None
+    given = module.keys.get("inplace", module.keys.get(f"#{position}"))
+    if given is None:
+        return None if "**" in module.keys else False
+    return given.const if isinstance(given.const, bool) else None
 
 
 def _is_super(node: ast.expr) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from graphmend_lsp.flow import host, parameters
@@ -19,8 +18,8 @@ from graphmend_lsp.flow.ops import module_fact
 from graphmend_lsp.flow.state import State
 from graphmend_lsp.flow.values import (
     MISSING,
-    NO_ROOTS,
     NONE,
+    NO_ROOTS,
     PYTHON,
     UNKNOWN,
     Bound,
@@ -31,6 +30,7 @@ from graphmend_lsp.flow.values import (
     Value,
     Why,
     all_roots,
+    changed,
     container,
     join,
 )
@@ -122,11 +122,11 @@ class Engine:
     def _global_result(self, value: Value, name: str, module: Module, constant: bool) -> Value:
         if value.kind is Kind.TENSOR:
             root = ("global", module.path, name)
-            return replace(value, roots=frozenset({root}), dtype=("any", root), shape=value.shape if value.shape == () else root)
+            return changed(value, roots=frozenset({root}), dtype=("any", root), shape=value.shape if value.shape == () else root)
         if value.kind is Kind.CONTAINER:
-            return replace(value, truth=None, roots=frozenset({("global", module.path, name)}))
+            return changed(value, truth=None, roots=frozenset({("global", module.path, name)}))
         if value.kind is Kind.PYTHON and not constant:
-            return replace(value, const=MISSING, truth=None, null=Null.MAYBE if value.null else value.null)
+            return changed(value, const=MISSING, truth=None, null=Null.MAYBE if value.null else value.null)
         return value
 
     def external(self, dotted: str) -> Value:
@@ -302,11 +302,11 @@ class Engine:
             floating = isinstance(value.dtype, tuple) and value.dtype[:1] == ("floating",) or value.dtype in _FLOATS
             dtype = value.dtype if value.dtype in ("int64", "bool", "int32") else ("floating" if floating else "any", root)
             shape = () if value.shape == () else root
-            return replace(value, roots=frozenset({root}), dtype=dtype, shape=shape, device=root)
+            return changed(value, roots=frozenset({root}), dtype=dtype, shape=shape, device=root)
         if value.kind is Kind.CONTAINER:
-            return replace(value, truth=None, elements=None, keys=None, roots=frozenset({root}))
+            return changed(value, truth=None, elements=None, keys=None, roots=frozenset({root}))
         if value.kind is Kind.PYTHON:
-            return replace(value, const=MISSING, truth=None, null=Null.MAYBE if value.null else value.null)
+            return changed(value, const=MISSING, truth=None, null=Null.MAYBE if value.null else value.null)
         return value
 
     def _member_values(self, cls: ClassInfo, name: str) -> Iterator[Value]:
@@ -344,8 +344,11 @@ class Engine:
         self._stores[id(method.node)] = interpreter.self_stores
         return interpreter.self_stores
 
-    def torch_module(self, name: str, values: list[Value], keywords: dict[str, Value]) -> Value:
-        """An instance of a class of ``torch.nn``."""
+    def torch_module(self, name: str, values: list[Value], keywords: dict[str, Value], *, exact: bool = True) -> Value:
+        """An instance of a class of ``torch.nn``; its constructor's arguments become its keys.
+
+        Positional ones are ``"#0"``, ``"#1"``...; ``"**"`` stands for what ``*`` or ``**`` may hide.
+        """
         if name in _CONTAINERS:
             items = values
             if name != "torch.nn.Sequential" and values:
@@ -358,8 +361,10 @@ class Engine:
                 element = item if element is None else join(element, item)
             exact = name == "torch.nn.Sequential" and all(v.kind is Kind.MODULE for v in items)
             return Value(Kind.MODULE, ref=name, element=element, elements=tuple(items) if exact else None)
-        del keywords
-        return Value(Kind.MODULE, ref=name)
+        keys = {f"#{index}": value for index, value in enumerate(values)} | keywords
+        if not exact:
+            keys["**"] = PYTHON
+        return Value(Kind.MODULE, ref=name, keys=keys)
 
     # -- functions -------------------------------------------------------------------------------
 
@@ -452,7 +457,7 @@ class Engine:
         value = self.annotation(returns, function.module)
         if value is None or value.kind is not Kind.TENSOR:
             return value
-        return replace(value, roots=frozenset({("unknown", function.qualname)}))
+        return changed(value, roots=frozenset({("unknown", function.qualname)}))
 
     def _argument(self, name: str, value: Value, function: FunctionInfo, caller: Base, node: ast.expr) -> Value:
         """An argument as the callee sees it: the parameter is its root."""
@@ -462,14 +467,14 @@ class Engine:
             kind = "floating" if isinstance(value.dtype, tuple) and value.dtype[:1] == ("floating",) else "any"
             dtype = value.dtype if isinstance(value.dtype, str) else (kind, root)
             shape = () if value.shape == () else root
-            return replace(value, roots=frozenset({root}), dtype=dtype, shape=shape, device=root, why=why, unbound=False)
+            return changed(value, roots=frozenset({root}), dtype=dtype, shape=shape, device=root, why=why, unbound=False)
         if value.kind is Kind.CONTAINER and all_roots(value):
             return _rooted(value, ("param", name))
         if value.kind is Kind.UNKNOWN and value.dtype != "module-output":
             guess = self._guess(function, name)
             if guess is not None:
-                return replace(guess, null=Null.MAYBE)
-        return value if not value.unbound else replace(value, unbound=False)
+                return changed(guess, null=Null.MAYBE)
+        return value if not value.unbound else changed(value, unbound=False)
 
     def _param_why(self, function: FunctionInfo, name: str, parent: Why | None, caller: Base, node: ast.expr) -> Why | None:
         arg = _arg(function, name)
@@ -481,6 +486,7 @@ class Engine:
 
     def _returned(self, facts: Facts, params: dict[str, Value], node: ast.expr, caller: Base) -> Value:
         caller.facts.callees.append(facts)
+        caller.facts.calls[id(node)] = facts
         caller.facts.effects = caller.facts.effects or facts.effects
         caller.facts.random = caller.facts.random or facts.random
         caller.facts.raises = caller.facts.raises or facts.raises
@@ -545,7 +551,7 @@ class Engine:
                 continue
             if value.kind is Kind.UNKNOWN and arg.annotation is None and not parameters.used_as_python(self._uses_of(function), arg.arg):
                 tensor = self._root_param(function, arg, Value(Kind.TENSOR), "the first of a compiled function")
-                values[arg.arg] = replace(tensor, null=Null.MAYBE)
+                values[arg.arg] = changed(tensor, null=Null.MAYBE)
             break
         return values
 
@@ -582,14 +588,14 @@ class Engine:
         fallback = _default_value(default)
         if declared is not None:
             if fallback is not None and fallback.null is Null.ALWAYS:
-                declared = replace(declared, null=Null.MAYBE)
+                declared = changed(declared, null=Null.MAYBE)
             return self._root_param(function, arg, declared, "annotated as a tensor")
         if not constructor and (fallback is None or fallback.null is Null.ALWAYS) and arg.annotation is None:
             guess = self._guess(function, arg.arg)
             if guess is not None:
                 return guess
         if fallback is not None and fallback.null is Null.NEVER and arg.annotation is None:
-            return replace(fallback, const=MISSING, truth=None)
+            return changed(fallback, const=MISSING, truth=None)
         if constructor:
             return Value(Kind.PYTHON, null=Null.MAYBE)
         return Value(Kind.UNKNOWN, null=Null.MAYBE, roots=frozenset({("param", arg.arg)}))
@@ -629,7 +635,7 @@ class Engine:
         place = Place(function.chunk.id, function.chunk.span(node))
         why = Why(place, function.module.path, f"`{name}` is used as a tensor: {words}")
         value = self._root_param(function, arg, Value(Kind.TENSOR, why=why), f"used as a tensor ({words})")
-        return replace(value, null=Null.MAYBE)
+        return changed(value, null=Null.MAYBE)
 
     def _guess_list(
         self, function: FunctionInfo, name: str, torch_module: Callable[[ast.expr], bool]
@@ -648,7 +654,7 @@ class Engine:
             return _rooted(value, root) if value.kind is Kind.CONTAINER else value
         place = Place(function.chunk.id, function.chunk.span(arg))
         why = Why(place, function.module.path, f"`{arg.arg}` is a parameter, {how}")
-        return replace(
+        return changed(
             value, roots=frozenset({root}), dtype=value.dtype or ("any", root), shape=root, device=root, why=why
         )
 
@@ -746,10 +752,10 @@ def _rooted(value: Value, root: Root, depth: int = 0) -> Value:
     if depth > 4:
         return value
     if value.kind is Kind.TENSOR:
-        return replace(value, roots=frozenset({root}), dtype=("any", root, depth), shape=None)
+        return changed(value, roots=frozenset({root}), dtype=("any", root, depth), shape=None)
     if value.kind is not Kind.CONTAINER:
         return value
-    return replace(
+    return changed(
         value,
         roots=frozenset({root}),
         elements=None if value.elements is None else tuple(_rooted(v, root, depth + 1) for v in value.elements),
@@ -805,7 +811,7 @@ def _rebased(value: Value, arguments: dict[str, Value], site: Root, depth: int =
             roots |= {root}
         else:
             roots |= {(*site, root[1] if len(root) > 1 else 0)}
-    return replace(
+    return changed(
         value,
         roots=roots,
         dtype=_rebased_token(value.dtype, arguments, site, "dtype") if value.kind is Kind.TENSOR else value.dtype,

@@ -144,3 +144,5 @@ class Facts:
     """Parameters written in place."""
     raises: bool = False
     callees: list[Facts] = field(default_factory=list["Facts"])
+    calls: dict[int, Facts] = field(default_factory=dict[int, "Facts"])
+    """What each call used: Facts of the callee by ``id`` of the call's node (the last pass over a loop wins)."""

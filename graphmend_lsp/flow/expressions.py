@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from graphmend_lsp.flow import tensors
-from graphmend_lsp.flow.base import Base
+from graphmend_lsp.flow.narrowing import Narrowing
 from graphmend_lsp.flow.events import Datum, Test
 from graphmend_lsp.flow.ops import method_fact
 from graphmend_lsp.flow.state import State
@@ -22,6 +21,7 @@ from graphmend_lsp.flow.values import (
     Kind,
     Null,
     Value,
+    changed,
     constant,
     container,
     holds_tensor,
@@ -55,7 +55,7 @@ _PARAMETERS = frozenset({"weight", "bias", "running_mean", "running_var", "in_pr
 _TUPLES = {"size", "tuple"}
 
 
-class Expressions(Base):
+class Expressions(Narrowing):
     """Evaluates expressions in ``self.state``."""
 
     def eval(self, node: ast.expr) -> Value:
@@ -108,7 +108,7 @@ class Expressions(Base):
         if _module_output(left) or _module_output(right):
             return tensor(roots=frozenset({("op", id(node))}), why=left.why or right.why)
         if left.kind is Kind.SCALAR or right.kind is Kind.SCALAR:
-            return replace(left if left.kind is Kind.SCALAR else right, const=MISSING, truth=None, dtype=None)
+            return changed(left if left.kind is Kind.SCALAR else right, const=MISSING, truth=None, dtype=None)
         if left.kind is Kind.CONTAINER and right.kind is Kind.CONTAINER:
             if left.elements is not None and right.elements is not None and isinstance(op, ast.Add):
                 return container(left.elements + right.elements, type_name=left.dtype or "")
@@ -160,13 +160,13 @@ class Expressions(Base):
             return BOOL if test.truth is None else constant(not test.truth)
         value = self.eval(node.operand)
         if value.kind is Kind.TENSOR:
-            return replace(value, roots=frozenset({("op", id(node))}), const=MISSING)
+            return changed(value, roots=frozenset({("op", id(node))}), const=MISSING)
         if value.kind is Kind.PYTHON and value.const is not MISSING and isinstance(value.const, (int, float)):
             try:
                 return constant(-value.const if isinstance(node.op, ast.USub) else +value.const)
             except TypeError:
                 return PYTHON
-        return value if value.kind is not Kind.PYTHON else replace(value, const=MISSING, truth=None)
+        return value if value.kind is not Kind.PYTHON else changed(value, const=MISSING, truth=None)
 
     def _compare(self, node: ast.Compare) -> Value:
         left = self.eval(node.left)
@@ -247,7 +247,7 @@ class Expressions(Base):
                 result = value if result is None else join(result, value)
                 break
             if not passes:
-                kept = value if is_and or value.null is Null.NEVER else replace(value, null=Null.NEVER)
+                kept = value if is_and or value.null is Null.NEVER else changed(value, null=Null.NEVER)
                 result = kept if result is None else join(result, kept)
             self.state = self.assume(operand, is_and)
             if self.state.dead:
@@ -275,7 +275,7 @@ class Expressions(Base):
             return UNKNOWN
         result = values[0] if len(values) == 1 else join(values[0], values[1])
         if test.is_data and len(values) == 2 and Kind.TENSOR in (values[0].kind, values[1].kind):
-            result = replace(result, roots=result.roots | {("join", id(node), "")})
+            result = changed(result, roots=result.roots | {("join", id(node), "")})
         return result
 
     def _named(self, node: ast.NamedExpr) -> Value:
@@ -480,7 +480,7 @@ class Expressions(Base):
         """What has been used as a tensor is not None from here on."""
         if value.kind is Kind.TENSOR and value.null is Null.MAYBE and isinstance(node, ast.Name):
             if self.state.env.get(node.id) is value:
-                self.state.env[node.id] = replace(value, null=Null.NEVER)
+                self.state.env[node.id] = changed(value, null=Null.NEVER)
                 self.facts.values[id(node)] = self.state.env[node.id]
 
     def attribute(self, value: Value, name: str, node: ast.expr) -> Value:
@@ -613,70 +613,6 @@ class Expressions(Base):
         env.update({name: self.state.env[name] for name in walrus if name in self.state.env})
         self.state = State(env, self.state.written or saved.written, saved.dead)
         self.facts.values[id(node)] = value or UNKNOWN
-        return result
-
-    # -- narrowing -------------------------------------------------------------------------------
-
-    def assume(self, node: ast.expr, truth: bool, state: State | None = None) -> State:
-        """The state if ``node`` turned out ``truth``."""
-        state = state or self.state
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            return self.assume(node.operand, not truth, state)
-        if isinstance(node, ast.BoolOp):
-            if isinstance(node.op, ast.And) is truth:
-                for operand in node.values:
-                    state = self.assume(operand, truth, state)
-            return state
-        if isinstance(node, ast.NamedExpr):
-            return self._narrow(node.target, state, lambda v: _not_null(v) if truth else v)
-        if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            return self._assume_compare(node, truth, state)
-        if isinstance(node, ast.Call) and node.args and truth:
-            return self._assume_call(node, state)
-        if isinstance(node, (ast.Name, ast.Attribute)) and truth:
-            return self._narrow(node, state, _not_null)
-        return state
-
-    def _assume_compare(self, node: ast.Compare, truth: bool, state: State) -> State:
-        op, right = node.ops[0], node.comparators[0]
-        if isinstance(op, (ast.Is, ast.IsNot)) and isinstance(right, ast.Constant) and right.value is None:
-            is_none = isinstance(op, ast.Is) is truth
-            target = node.left.target if isinstance(node.left, ast.NamedExpr) else node.left
-            return self._narrow(target, state, (lambda v: NONE) if is_none else _not_null)
-        if isinstance(op, (ast.Eq, ast.NotEq)) and isinstance(node.left, ast.Attribute) and node.left.attr == "dtype":
-            if isinstance(op, ast.Eq) is truth:
-                dotted = self.module.dotted(right)
-                name = tensors.dtype_name(dotted) if dotted else None
-                if name is not None:
-                    return self._narrow(
-                        node.left.value,
-                        state,
-                        lambda v: replace(v, dtype=name) if v.kind is Kind.TENSOR else v,
-                    )
-        return state
-
-    def _assume_call(self, node: ast.Call, state: State) -> State:
-        name = self.module.dotted(node.func)
-        if name == "torch.is_tensor" or (
-            name == "builtins.isinstance"
-            and len(node.args) == 2
-            and self.module.dotted(node.args[1]) in ("torch.Tensor", "torch.nn.Parameter")
-        ):
-            place = self.why(node, f"`{self.source(node)}` holds here")
-            return self._narrow(node.args[0], state, lambda v: _as_tensor(v, place))
-        return state
-
-    def _narrow(self, target: ast.expr, state: State, change: Callable[[Value], Value]) -> State:
-        if not isinstance(target, ast.Name):
-            return state
-        value = state.env.get(target.id)
-        if value is None:
-            return state
-        narrowed = change(value)
-        if narrowed is value:
-            return state
-        result = state.copy()
-        result.env[target.id] = narrowed
         return result
 
     # -- binding (statements need it as well) ----------------------------------------------------
@@ -832,16 +768,3 @@ def _torch_module_attribute(value: Value, name: str, node: ast.expr) -> Value:
     if value.ref is None:
         return Value(Kind.METHOD, null=Null.MAYBE, ref=Bound(value, name, node))
     return Value(Kind.METHOD, ref=Bound(value, name, node))
-
-
-def _not_null(value: Value) -> Value:
-    if value.null is Null.MAYBE:
-        return replace(value, null=Null.NEVER)
-    return value
-
-
-def _as_tensor(value: Value, place: Any) -> Value:
-    if value.kind is Kind.TENSOR:
-        return replace(value, null=Null.NEVER, mixed=False) if value.null or value.mixed else value
-    return Value(Kind.TENSOR, roots=value.roots or frozenset({("unknown",)}), why=place)
-

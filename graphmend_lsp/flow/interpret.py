@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from graphmend_lsp.flow import host
@@ -25,6 +24,7 @@ from graphmend_lsp.flow.values import (
     Kind,
     Null,
     Value,
+    changed,
     container,
     join,
 )
@@ -100,7 +100,7 @@ class Interpreter(Calls):
                 return
             self.write(left, stmt, f"`{self._short(stmt)}` writes in place")
             if isinstance(stmt.target, ast.Name):
-                kept = replace(result, roots=left.roots, dtype=left.dtype, shape=left.shape)
+                kept = changed(result, roots=left.roots, dtype=left.dtype, shape=left.shape)
                 self.state.env[stmt.target.id] = kept
             return
         value = self.binary(stmt.op, left, right, stmt)
@@ -116,9 +116,9 @@ class Interpreter(Calls):
                 self.flow("store", value, target)
             if value.kind is Kind.TENSOR and link and isinstance(self.stmt, (ast.Assign, ast.AnnAssign)):
                 why = self.why(target, f"`{target.id}` is assigned here", value.why)
-                value = replace(value, why=why, unbound=False)
+                value = changed(value, why=why, unbound=False)
             elif value.unbound:
-                value = replace(value, unbound=False)
+                value = changed(value, unbound=False)
             self.state.env[target.id] = value
             self.facts.values[id(target)] = value
         elif isinstance(target, (ast.Tuple, ast.List)):
@@ -174,7 +174,7 @@ class Interpreter(Calls):
             elif owner.elements == () and isinstance(index.const, str):
                 keys = {index.const: value}
             element = value if owner.element is None else join(owner.element, value)
-            self.state.env[target.value.id] = replace(owner, keys=keys, elements=None, element=element, truth=True)
+            self.state.env[target.value.id] = changed(owner, keys=keys, elements=None, element=element, truth=True)
 
     def _store_tensor_item(self, target: ast.Subscript, owner: Value, index: Value, value: Value) -> None:
         parts = index.elements if index.dtype == "tuple" and index.elements else (index,)
@@ -291,7 +291,7 @@ class Interpreter(Calls):
                 root = frozenset({("join", id(stmt), name)})
                 for state, value in ((then, a), (other, b)):
                     if value is not None and value.kind is Kind.TENSOR:
-                        state.env[name] = replace(value, roots=value.roots | root)
+                        state.env[name] = changed(value, roots=value.roots | root)
 
     def _loop(self, stmt: ast.stmt, step: Callable[[], None], orelse: list[ast.stmt], *, endless: bool = False) -> None:
         """Repeat ``step`` (head and body) until the state at the loop's head is stable."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import replace
 
 from graphmend_lsp.flow.ops import ARRAY_METHODS, TENSOR_ONLY_METHODS, function_fact, method_fact
 from graphmend_lsp.flow.values import (
@@ -14,6 +13,7 @@ from graphmend_lsp.flow.values import (
     Null,
     Value,
     Why,
+    changed,
     container,
     number,
 )
@@ -93,7 +93,7 @@ def _generic(node: ast.Subscript, module: Module, find: Callable[[str], ClassInf
 
     if name == "Optional":
         inner = each(0)
-        return None if inner is None else replace(inner, null=Null.MAYBE)
+        return None if inner is None else changed(inner, null=Null.MAYBE)
     if name == "Union":
         return _union([each(i) for i in range(len(items))])
     if name == "Annotated" or (name in _JAXTYPING and len(items) == 2):
@@ -123,13 +123,13 @@ def _union(members: list[Value | None]) -> Value | None:
     result = rest[0]
     if len(kinds) > 1:
         tensors = [m for m in rest if m.kind is Kind.TENSOR]
-        result = replace(tensors[0], mixed=True) if tensors else UNKNOWN
+        result = changed(tensors[0], mixed=True) if tensors else UNKNOWN
     elif len(rest) > 1 and result.kind in (Kind.PYTHON, Kind.CLASS):
         result = PYTHON if result.kind is Kind.PYTHON else UNKNOWN
     elif len(rest) > 1 and result.kind is Kind.CONTAINER:
         result = next((m for m in rest if m.element is not None), result)
-        result = replace(result, elements=None)
-    return replace(result, null=Null.MAYBE) if nullable or result.null else result
+        result = changed(result, elements=None)
+    return changed(result, null=Null.MAYBE) if nullable or result.null else result
 
 
 class Uses:

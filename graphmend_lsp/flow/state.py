@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from graphmend_lsp.flow.values import UNKNOWN, Null, Value, Why, join
+from graphmend_lsp.flow.values import UNKNOWN, Null, Value, Why, changed, join
 
 
 @dataclass(slots=True, eq=False)
@@ -39,26 +39,7 @@ def merge(a: State, b: State) -> State:
 
 
 def _maybe_unbound(value: Value) -> Value:
-    if value.unbound:
-        return value
-    return Value(
-        value.kind,
-        null=value.null,
-        const=value.const,
-        ref=value.ref,
-        elements=value.elements,
-        keys=value.keys,
-        element=value.element,
-        dtype=value.dtype,
-        shape=value.shape,
-        device=value.device,
-        roots=value.roots,
-        why=value.why,
-        mixed=value.mixed,
-        array=value.array,
-        truth=value.truth,
-        unbound=True,
-    )
+    return value if value.unbound else changed(value, unbound=True)
 
 
 def same(a: State, b: State) -> bool:
@@ -81,6 +62,7 @@ def _similar(a: Value, b: Value) -> bool:
         and (a.const is b.const or a.const == b.const)
         and a.ref == b.ref
         and _similar_optional(a.element, b.element)
+        and (a.options is b.options or _similar_options(a.options, b.options))
     )
 
 
@@ -88,6 +70,10 @@ def _similar_optional(a: Value | None, b: Value | None) -> bool:
     if a is None or b is None:
         return a is b
     return a is b or _similar(a, b)
+
+
+def _similar_options(a: tuple[Value, ...], b: tuple[Value, ...]) -> bool:
+    return len(a) == len(b) and all(x.kind is y.kind and x.ref == y.ref for x, y in zip(a, b, strict=True))
 
 
 def unknown(null: Null = Null.MAYBE) -> Value:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -63,9 +63,13 @@ class Why:
     parent: Why | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Value:
-    """An abstract value; see the module's docstring.  ``dtype`` and ``shape`` are tokens or None."""
+    """An abstract value; see the module's docstring.  ``dtype`` and ``shape`` are tokens or None.
+
+    Values are shared and never changed: ``changed`` makes a new one.  (A frozen dataclass would say so, at three
+    times the cost of making one, and millions are made.)
+    """
 
     kind: Kind
     null: Null = Null.NEVER
@@ -90,6 +94,37 @@ class Value:
     """Truth value where it is known although the value is not."""
     unbound: bool = False
     """On some path the name has no value."""
+    options: tuple[Value, ...] = ()
+    """What it is one of, where that is worth following: functions, classes, modules, or a tensor and a container.
+    Of a ``mixed`` tensor: what else it may be.  An ``UNKNOWN`` among them means that there may be others."""
+
+
+def changed(value: Value, **changes: Any) -> Value:
+    """A copy with other fields (``dataclasses.replace``, but several times faster)."""
+    new = _new(Value)
+    new.kind = value.kind
+    new.null = value.null
+    new.const = value.const
+    new.ref = value.ref
+    new.elements = value.elements
+    new.keys = value.keys
+    new.element = value.element
+    new.dtype = value.dtype
+    new.shape = value.shape
+    new.device = value.device
+    new.roots = value.roots
+    new.why = value.why
+    new.mixed = value.mixed
+    new.array = value.array
+    new.truth = value.truth
+    new.unbound = value.unbound
+    new.options = value.options
+    for name, item in changes.items():
+        setattr(new, name, item)
+    return new
+
+
+_new = object.__new__
 
 
 UNKNOWN = Value(Kind.UNKNOWN)
@@ -161,21 +196,21 @@ def join(a: Value, b: Value) -> Value:
         return a
     unbound = a.unbound or b.unbound
     if a.null is Null.ALWAYS:
-        return replace(b, null=Null.MAYBE, unbound=unbound, const=MISSING, truth=None)
+        return changed(b, null=Null.MAYBE, unbound=unbound, const=MISSING, truth=None)
     if b.null is Null.ALWAYS:
-        return replace(a, null=Null.MAYBE, unbound=unbound, const=MISSING, truth=None)
-    null = max(a.null, b.null)
+        return changed(a, null=Null.MAYBE, unbound=unbound, const=MISSING, truth=None)
+    null = a.null if a.null >= b.null else b.null
     roots = a.roots if a.roots == b.roots else a.roots | b.roots
     if a.kind is not b.kind:
         return _join_kinds(a, b, null, unbound, roots)
     same_ref = a.ref is b.ref or a.ref == b.ref
-    if a.kind in (Kind.MODULE, Kind.INSTANCE, Kind.FUNCTION, Kind.CLASS, Kind.NAMESPACE, Kind.METHOD) and not same_ref:
-        return Value(Kind.MODULE if a.kind is Kind.MODULE else Kind.UNKNOWN, null=null, unbound=unbound, roots=roots)
+    if (a.options or b.options or not same_ref) and (a.kind in _CODE or a.kind is Kind.UNKNOWN):
+        return _one_of(a, b, null, unbound, roots)
     return Value(
         a.kind,
         null=null,
         const=a.const if _same_const(a.const, b.const) else MISSING,
-        ref=a.ref,
+        ref=a.ref if same_ref else None,
         elements=_join_elements(a, b),
         keys=_join_keys(a, b),
         element=_join_optional(a.element, b.element),
@@ -188,18 +223,82 @@ def join(a: Value, b: Value) -> Value:
         array=a.array or b.array,
         truth=a.truth if a.truth == b.truth else None,
         unbound=unbound,
+        options=_rest(a, b) if a.options or b.options else (),
     )
+
+
+_CODE = frozenset({Kind.MODULE, Kind.INSTANCE, Kind.FUNCTION, Kind.CLASS, Kind.NAMESPACE, Kind.METHOD})
+_MAX_OPTIONS = 8
 
 
 def _join_kinds(a: Value, b: Value, null: Null, unbound: bool, roots: frozenset[Root]) -> Value:
     for one, other in ((a, b), (b, a)):
         if one.kind is Kind.TENSOR and other.kind in (Kind.PYTHON, Kind.SCALAR, Kind.UNKNOWN):
-            return replace(
-                one, null=null, unbound=unbound, roots=roots, mixed=True, dtype=None, shape=None, device=None
+            if other.kind is Kind.UNKNOWN and other.options:
+                return _one_of(a, b, null, unbound, roots)
+            return changed(
+                one,
+                null=null,
+                unbound=unbound,
+                roots=roots,
+                mixed=True,
+                dtype=None,
+                shape=None,
+                device=None,
+                options=_more(one.options, other),
             )
-    if {a.kind, b.kind} == {Kind.SCALAR, Kind.PYTHON}:
+    if a.kind in (Kind.SCALAR, Kind.PYTHON) and b.kind in (Kind.SCALAR, Kind.PYTHON):
         return Value(Kind.SCALAR, null=null, unbound=unbound, why=a.why or b.why)
-    return Value(Kind.UNKNOWN, null=null, unbound=unbound, roots=roots)
+    return _one_of(a, b, null, unbound, roots)
+
+
+def _one_of(a: Value, b: Value, null: Null, unbound: bool, roots: frozenset[Root]) -> Value:
+    """Either of two values that have no common kind: unknown, unless the options are worth following."""
+    kind = Kind.MODULE if a.kind is Kind.MODULE and b.kind is Kind.MODULE else Kind.UNKNOWN
+    element = _join_optional(a.element, b.element) if kind is Kind.MODULE else None
+    return Value(kind, null=null, unbound=unbound, roots=roots, element=element, options=_options(a, b))
+
+
+def _options(a: Value, b: Value) -> tuple[Value, ...]:
+    found: tuple[Value, ...] = ()
+    for value in (a, b):
+        for option in alternatives(value):
+            found = _more(found, option)
+            if not found:
+                return ()
+    return found if any(option.kind not in _PLAIN for option in found) else ()
+
+
+def _rest(a: Value, b: Value) -> tuple[Value, ...]:
+    """What else two mixed tensors may be."""
+    found: tuple[Value, ...] = ()
+    for option in (*a.options, *b.options):
+        found = _more(found, option)
+    return found
+
+
+def alternatives(value: Value) -> tuple[Value, ...]:
+    """The values it is one of: itself, if nothing more is known."""
+    if not value.options:
+        return (value,)
+    if value.kind is Kind.TENSOR:
+        return (changed(value, mixed=False, options=()), *value.options)
+    return value.options
+
+
+_PLAIN = frozenset({Kind.UNKNOWN, Kind.PYTHON, Kind.SCALAR})
+
+
+def _more(options: tuple[Value, ...], value: Value) -> tuple[Value, ...]:
+    """The options and one more; none if they become too many to follow."""
+    value = value if value.null is Null.NEVER and not value.unbound else changed(value, null=Null.NEVER, unbound=False)
+    for index, known in enumerate(options):
+        if known is value:
+            return options
+        if known.kind is value.kind and (known.ref is value.ref or known.ref == value.ref):
+            merged = join(known, value)
+            return (*options[:index], merged, *options[index + 1 :])
+    return (*options, value) if len(options) < _MAX_OPTIONS else ()
 
 
 def _same_const(a: Any, b: Any) -> bool:
@@ -221,8 +320,10 @@ def _join_elements(a: Value, b: Value) -> tuple[Value, ...] | None:
 
 
 def _join_keys(a: Value, b: Value) -> Mapping[str, Value] | None:
-    if a.keys is None or b.keys is None:
-        return None
+    if a.keys is b.keys or a.keys is None or b.keys is None:
+        return a.keys if a.keys is b.keys else None
+    if a.kind is Kind.MODULE:  # a constructor's arguments: one that only one of them got is not known
+        return {key: join(a.keys.get(key, PYTHON), b.keys.get(key, PYTHON)) for key in {**a.keys, **b.keys}}
     return {key: join(a.keys[key], b.keys[key]) for key in a.keys if key in b.keys}
 
 

@@ -10,6 +10,7 @@ from graphmend_lsp.flow.events import Datum
 from graphmend_lsp.flow.values import Kind, Value
 from graphmend_lsp.mend.base import Site
 from graphmend_lsp.mend.legality import Issue, Legality
+from graphmend_lsp.mend.sources import conjunct, one_line, operand
 
 
 @dataclass
@@ -26,33 +27,54 @@ class Condition:
     before: list[str] = field(default_factory=list[str])
     exact: bool = True
     python: bool = False
+    loose: bool = False
+    """Whether ``text`` needs parentheses as a part of an ``and``."""
     issues: list[Issue] = field(default_factory=list[Issue])
     torch: bool = False
     """Whether ``text`` says ``torch.``."""
+
+    @property
+    def conjunct(self) -> str:
+        return f"({self.text})" if self.loose else self.text
 
 
 class Conditions:
     """Rewrites one test."""
 
-    def __init__(self, site: Site, torch_name: str, data: tuple[Datum, ...], *, no_grad: bool) -> None:
+    def __init__(self, site: Site, torch_name: str, data: tuple[Datum, ...]) -> None:
         self.site = site
         self.torch_name = torch_name
         self.data = {id(d.node): d for d in data}
         self.result = Condition()
-        self.no_grad = no_grad
         self.first = True
+        self.nested = False
 
     def rewrite(self, node: ast.expr) -> Condition:
         result = self.result
-        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
-            operands = list(node.values)
-            while len(operands) > 1 and not self._holds_data(operands[0]):
-                result.static.append(self.site.source(operands.pop(0)))
-            self.first = not result.static
-            result.text = self._all(operands, "logical_and") if len(operands) > 1 else self._text(operands[0])
+        operands = list(node.values) if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And) else [node]
+        while len(operands) > 1 and not self._holds_data(operands[0]):
+            static = operands.pop(0)
+            result.static.append(conjunct(static, self._source(static)))
+        self.first = not result.static
+        if len(operands) == 1:
+            result.text = self._last(operands[0])
         else:
-            result.text = self._text(node)
+            result.text = self._all(operands, "logical_and")
         return result
+
+    def _last(self, node: ast.expr) -> str:
+        """The whole test behind its static parts: here ``torch.equal`` may add a static part of its own."""
+        negated = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+        inner = node.operand if isinstance(node, ast.UnaryOp) and negated else node
+        sides = self._equal_sides(inner)
+        if sides is None:
+            return self._text(node)
+        left, right = sides
+        if not negated:
+            self.result.static.append(f"{left}.shape == {right}.shape")
+            return f"({left} == {right}).all()"
+        self.result.python, self.result.exact, self.result.loose = True, False, True
+        return f"{left}.shape != {right}.shape or ({left} != {right}).any()"
 
     def _issue(self, reason: Reason, message: str, node: ast.AST, *, fatal: bool = True) -> None:
         self.result.issues.append(Issue(reason, message, node, fatal))
@@ -61,7 +83,7 @@ class Conditions:
         return any(id(n) in self.data for n in ast.walk(node))
 
     def _source(self, node: ast.expr) -> str:
-        return self.site.source(node)
+        return one_line(self.site.source(node))
 
     def _value(self, node: ast.expr) -> Value:
         return self.site.value(node)
@@ -76,20 +98,27 @@ class Conditions:
             static = [o for o in operands if not self._holds_data(o)]
             self._issue("unsupported", f"`{self._source(static[0])}` is tested after a tensor", static[0])
             return self._source(operands[0])
-        text = self._text(operands[0])
+        text = self._part(operands[0])
         for operand in operands[1:]:
-            check = Legality(self.site.facts, self.site.function, no_grad=True)
+            check = Legality(self.site.engine, self.site.facts, self.site.function, no_grad=True)
             check.check(_without_walrus(operand))
             for issue in check.issues:
                 self._issue(issue.reason, issue.message, issue.node, fatal=issue.fatal)
             self.first = False
-            text = self._torch(function, text, self._text(operand))
+            text = self._torch(function, text, self._part(operand))
+        return text
+
+    def _part(self, node: ast.expr) -> str:
+        """A test inside another one: it must be a tensor."""
+        outer, self.nested = self.nested, True
+        text = self._text(node)
+        self.nested = outer
         return text
 
     def _text(self, node: ast.expr) -> str:
         """Source of a tensor that is true where the test is."""
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            inner = self._text(node.operand)
+            inner = self._part(node.operand)
             return self._torch("logical_not", inner)
         if isinstance(node, ast.BoolOp):
             if isinstance(node.op, ast.Or):
@@ -109,13 +138,16 @@ class Conditions:
         operands = list(node.values)
         static: list[str] = []
         while len(operands) > 1 and not self._holds_data(operands[0]):
-            static.append(self._source(operands.pop(0)))
-        text = self._all(operands, "logical_or") if len(operands) > 1 else self._text(operands[0])
+            part = operands.pop(0)
+            loose = isinstance(part, (ast.IfExp, ast.Lambda, ast.NamedExpr))
+            static.append(f"({self._source(part)})" if loose else self._source(part))
+        if static and (self.nested or self.result.static):
+            self._issue("unsupported", f"`{self._source(node)}` mixes a static test into one on tensors", node)
+        text = self._all(operands, "logical_or") if len(operands) > 1 else self._part(operands[0])
         if not static:
             return text
         # ``flag or tensor``: Python gives the flag if it is true, else the tensor, without testing it.
-        self.result.python = True
-        self.result.exact = False
+        self.result.python, self.result.exact, self.result.loose = True, False, True
         return f"{' or '.join(static)} or {text}"
 
     def _walrus(self, node: ast.NamedExpr) -> str:
@@ -134,9 +166,8 @@ class Conditions:
                 return text
             self.result.before.append(f"{item.target.id} = {self._source(item.value)}")
             start = self._source(node.left)
-            rest = text[text.index(start) + len(start) :]
-            rest = rest[rest.index(")") + 1 :] if rest.lstrip().startswith(")") else rest
-            text = item.target.id + rest
+            rest = text[text.index(start) + len(start) :].lstrip()
+            text = f"{item.target.id} {rest.removeprefix(')').lstrip()}"
         if any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops):
             self._issue("unsupported", f"`{text}` looks a value up", node)
             return text
@@ -172,10 +203,9 @@ class Conditions:
         name = callee.ref if callee.kind is Kind.NAMESPACE and isinstance(callee.ref, str) else ""
         method = node.func.attr if isinstance(node.func, ast.Attribute) and callee.kind is Kind.METHOD else ""
         arguments = [self._source(a) for a in node.args]
-        if name == "torch.equal" and len(arguments) == 2:
-            return self._equal(arguments[0], arguments[1])
-        if method == "equal" and len(arguments) == 1 and isinstance(node.func, ast.Attribute):
-            return self._equal(self._source(node.func.value), arguments[0])
+        if self._equal_sides(node) is not None:
+            self._issue("unsupported", f"`{self._source(node)}` is one of several tests", node)
+            return self._source(node)
         if name == "torch.allclose":
             keywords = [f"{k.arg}={self._source(k.value)}" for k in node.keywords if k.arg]
             return self._torch("isclose", *arguments, *keywords) + ".all()"
@@ -191,11 +221,23 @@ class Conditions:
             self._issue("host-value", f"`{self._source(node)}` reads a value to the host", node)
         return None
 
-    def _equal(self, left: str, right: str) -> str:
-        """``torch.equal`` is False for different shapes, where ``==`` would broadcast."""
-        self.result.python = True
-        self.result.exact = False
-        return f"{left}.shape == {right}.shape and ({left} == {right}).all()"
+    def _equal_sides(self, node: ast.expr) -> tuple[str, str] | None:
+        """Operands of ``torch.equal``, which is False for different shapes, where ``==`` would broadcast."""
+        if not isinstance(node, ast.Call) or node.keywords:
+            return None
+        callee = self._value(node.func)
+        if callee.kind is Kind.NAMESPACE and callee.ref == "torch.equal" and len(node.args) == 2:
+            sides = node.args
+        elif callee.kind is Kind.METHOD and isinstance(node.func, ast.Attribute) and node.func.attr == "equal":
+            sides = [node.func.value, *node.args]
+        else:
+            return None
+        if len(sides) != 2 or any(isinstance(s, ast.Starred) for s in sides):
+            return None
+        left, right = (operand(s, self._source(s)) for s in sides)
+        if not all(isinstance(s, (ast.Name, ast.Attribute)) for s in sides):
+            self._issue("unsupported", f"`{self._source(node)}` would compute its operands twice", node)
+        return left, right
 
     def _plain(self, node: ast.expr) -> str:
         if not self._holds_data(node):
@@ -210,14 +252,15 @@ class Conditions:
         return self._truth(self._source(node), self._value(node), node)
 
     def _truth(self, text: str, value: Value, node: ast.expr) -> str:
-        del node
+        if isinstance(node, ast.NamedExpr):
+            node = node.target
         if value.shape != () or value.dtype is None:
             self.result.exact = False
             return text
         if value.dtype == "bool":
             return text
         if isinstance(value.dtype, str) or value.dtype[:1] == ("floating",):
-            return f"{text} != 0"
+            return f"{operand(node, text)} != 0"
         self.result.exact = False
         return text
 

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 
 from graphmend_lsp.finding import Reason, Refusal
 from graphmend_lsp.flow.ops import function_fact, method_fact
-from graphmend_lsp.flow.values import Closure, Kind, Value
+from graphmend_lsp.flow.values import Closure, Kind, Null, Value
 from graphmend_lsp.mend import names, scope
 from graphmend_lsp.mend.base import Helper, Site
 from graphmend_lsp.mend.layout import call, indent_unit, line_width, reindent
+from graphmend_lsp.mend.sources import one_line, replaced
+from graphmend_lsp.mend.spelling import runtime_name
 
 CAPTURING_CONTEXTS = (
     "catch_warnings",
@@ -23,6 +25,17 @@ CAPTURING_CONTEXTS = (
     "assertWarns",
     "assertLogs",
 )
+
+
+_FRAME_NAMES = frozenset({"locals", "vars", "dir", "globals", "super", "eval", "exec", "__class__"})
+
+
+def _placed(node: ast.expr, text: str) -> bool:
+    """Whether the source found for a node really is its own (inside f-strings older Pythons misplace nodes)."""
+    try:
+        return ast.dump(ast.parse(text, mode="eval").body) == ast.dump(node)
+    except (SyntaxError, ValueError):
+        return False
 
 
 def only_effects(stmt: ast.If, effects: frozenset[int]) -> bool:
@@ -94,18 +107,23 @@ class _Lowering:
                 for name in sorted(scope.reads(node) - bound):
                     self._load(name, node)
                 return
+        conditional = _conditional_parts(node)
         for child in ast.iter_child_nodes(node):
-            self.visit(child, bound, lazy=lazy)
+            self.visit(child, bound, lazy=lazy or child in conditional)
 
     def _name(self, node: ast.Name, bound: frozenset[str]) -> None:
         if node.id not in bound and isinstance(node.ctx, ast.Load):
             self._load(node.id, node)
 
     def _load(self, name: str, node: ast.expr) -> None:
+        if name in _FRAME_NAMES:
+            self.refuse("unsupported", f"`{name}` means something else in a helper")
+            return
         if name.startswith("__") and not name.endswith("__") and self.site.function.cls is not None:
             self.refuse("unsupported", f"Python mangles the name `{name}` inside a class, and not in a helper outside it")
             return
         if name not in self.locals:
+            self._load_global(name, node)
             return
         if name in self.imported:
             text = " ".join(self.site.source(self.imported[name]).split())
@@ -121,7 +139,24 @@ class _Lowering:
         if value.unbound:
             self.refuse("unbound-name", f"`{name}` may have no value here")
             return
+        if value.dtype == "record":
+            self.refuse("unsupported", f"`{name}` is an object that cannot be handed to an operator of the graph")
+            return
         self._parameter(name, name)
+
+    def _load_global(self, name: str, node: ast.expr) -> None:
+        """A module-level name: its value at the call counts, not the one when the graph runs."""
+        bindings = self.site.module.bindings.get(name)
+        if bindings is None or any(b.kind != "value" for b in bindings):
+            return
+        value = self.site.engine.global_value(self.site.module, name)
+        if name in self.site.module.rebound or value.kind is Kind.CONTAINER:
+            if isinstance(node, ast.Name):
+                self._parameter(name, name)
+            else:
+                self.refuse("state-write", f"`{name}` may change before the graph runs")
+        elif value.kind in (Kind.INSTANCE, Kind.UNKNOWN) and self.site.facts.writes is not None:
+            self.refuse("state-write", f"`{name}` may have changed before the graph runs")
 
     def _binding(self, name: str) -> Value:
         branch = self.site.branch
@@ -146,11 +181,23 @@ class _Lowering:
 
     def _cut(self, node: ast.expr, name: str) -> None:
         """The expression is computed where the statement stood; the helper gets its value."""
+        text = one_line(self.site.source(node))
+        if "\n" in text:
+            self.refuse("unsupported", f"`{self.site.source(node).split()[0]}…` has a comment or a long string inside")
+            return
+        if not _placed(node, text) or self._shown(node):
+            self.refuse("unsupported", f"`{text}` stands in an f-string that shows its source")
+            return
         name = re.sub(r"\W", "_", name).strip("_") or "value"
         if not names.valid(name) or name in self.locals or self._global(name):
             name = f"{name}_value"
-        text = " ".join(self.site.source(node).split())
         self.cuts.append((node, self._parameter(name, text)))
+
+    def _shown(self, node: ast.expr) -> bool:
+        """Whether it is the value of ``{value=}``."""
+        span = self.site.chunk.span(node)
+        after = self.site.chunk.raw_text(span.end_line)[span.end_column :].lstrip()
+        return after.startswith("=") and not after.startswith("==") and (after[1:].lstrip()[:1] in ("}", "!", ":"))
 
     def _global(self, name: str) -> bool:
         return name in self.site.module.bindings or name in names.BUILTINS
@@ -166,11 +213,22 @@ class _Lowering:
         if isinstance(node, ast.Call):
             return self._object_call(node, owner, lazy=lazy)
         value = self.site.value(node)
+        if lazy and not self._always_there(node):
+            self.refuse("may-raise", f"`{self.site.source(node)}` is read only if the tests before it hold")
+            return True
         if value.kind is Kind.LOGGER:
             self.refuse("unsupported", f"`{self.site.source(node)}` is an object that cannot be handed to an operator of the graph")
             return True
         self._cut(node, node.attr)
         return True
+
+    def _always_there(self, node: ast.Attribute) -> bool:
+        """Whether reading the attribute raises nothing: one of ``self``, or of an object that is not None."""
+        if isinstance(node.value, ast.Name):
+            return node.value.id == "self" or self.site.value(node.value).null is Null.NEVER
+        owner = self.site.value(node.value)
+        known = owner.kind in (Kind.MODULE, Kind.INSTANCE) and owner.null is Null.NEVER
+        return known and isinstance(node.value, ast.Attribute) and self._always_there(node.value)
 
     def _object_call(self, node: ast.Call, owner: Value, *, lazy: bool) -> bool:
         func = node.func
@@ -276,12 +334,13 @@ def lower(site: Site, stmt: ast.stmt, kind: str, prefix: str, message: list[ast.
         slug = slug if slug != "condition" else site.function.name.strip("_")
     name = names.unique(f"_{prefix}_{slug}", taken)
     unit = indent_unit(text)
-    source = _with_cuts(site, stmt, lowering.cuts)
+    source = replaced(site, stmt, lowering.cuts)
     indent = _indent_of(site, stmt)
     body = reindent(source, indent, unit)
     signature = ", ".join(p.name for p in lowering.parameters)
     imports = [unit + line for line in lowering.imports]
-    lines = ["@graph_effect", f"def {name}({signature}):", *imports, *body]
+    decorator = runtime_name(site.module, "graph_effect")
+    lines = [f"@{decorator}", f"def {name}({signature}):", *imports, *body]
     room = line_width(text) - len(indent.expandtabs(4))
     arguments = [p.argument for p in lowering.parameters]
     return Lowered(Helper(name, "\n".join(lines)), call("", name, arguments, room=room, indent=unit))
@@ -307,29 +366,18 @@ def _visit_rest(lowering: _Lowering, stmt: ast.stmt, done: set[int]) -> None:
         lowering.visit(node, bound, lazy=lazy or isinstance(node, ast.Raise))
 
 
-def _with_cuts(site: Site, stmt: ast.stmt, cuts: list[tuple[ast.expr, str]]) -> str:
-    """Source of a statement with expressions replaced by names."""
-    chunk = site.chunk
-    whole = chunk.span(stmt)
-    text = chunk.source(whole)
-    lines = text.splitlines(keepends=True)
-    offsets = [0]
-    for line in lines:
-        offsets.append(offsets[-1] + len(line))
-
-    def offset(line: int, column: int) -> int:
-        row = line - whole.line
-        return offsets[row] + (column - whole.column if row == 0 else column)
-
-    for node, name in sorted(cuts, key=lambda c: (c[0].lineno, c[0].col_offset), reverse=True):
-        span = chunk.span(node)
-        text = text[: offset(span.line, span.column)] + name + text[offset(span.end_line, span.end_column) :]
-    return text
-
-
 def _indent_of(site: Site, stmt: ast.stmt) -> str:
     line = site.chunk.raw_text(stmt.lineno)
     return line[: len(line) - len(line.lstrip())]
+
+
+def _conditional_parts(node: ast.AST) -> list[ast.AST]:
+    """Parts of an expression that are computed only if others allow it."""
+    if isinstance(node, ast.BoolOp):
+        return list(node.values[1:])
+    if isinstance(node, ast.IfExp):
+        return [node.body, node.orelse]
+    return []
 
 
 def _root(node: ast.expr) -> ast.expr:

@@ -13,9 +13,9 @@ DEFAULT_WIDTH = 88
 
 def call(head: str, name: str, arguments: list[str], *, room: int, indent: str, tail: str = "") -> list[str]:
     """Lines of ``head + name(arguments) + tail``, one argument a line if it does not fit ``room``."""
-    flat = f"{head}{name}({', '.join(arguments)}){tail}"
-    if len(flat) <= room and "\n" not in flat:
-        return [flat]
+    line = f"{head}{name}({', '.join(arguments)}){tail}"
+    if len(line) <= room and "\n" not in line:
+        return [line]
     lines = [f"{head}{name}("]
     inner = room - len(indent.expandtabs(4)) - 1
     for argument in arguments:
@@ -41,10 +41,30 @@ def _wrapped(text: str, room: int, indent: str) -> list[str]:
     return call("", name, [text[a:b] for a, b in sorted(starts)], room=room, indent=indent)
 
 
-def flat(source: str) -> str:
-    """An expression's source on one line."""
-    text = " ".join(source.split())
-    return re.sub(r",? ?([)\]])", r"\1", re.sub(r"([(\[]) ", r"\1", text)) if "\n" in source else text
+def flat(source: str) -> str | None:
+    """An expression's source on one line; None if a comment or a string over several lines is inside."""
+    text = source.replace("\r\n", "\n").replace("\r", "\n")
+    parts: list[str] = []
+    end = (1, 1)
+    before = "("
+    try:
+        for token in tokenize.generate_tokens(StringIO(f"({text})").readline):
+            kind = tokenize.tok_name[token.type]
+            if kind == "COMMENT" or (token.start[0] != token.end[0] and kind not in ("NL", "NEWLINE")):
+                return None
+            if kind in ("NL", "NEWLINE", "ENDMARKER", "INDENT", "DEDENT") or token.start == (1, 0):
+                continue
+            if token.start[0] == end[0]:
+                parts.append(" " * (token.start[1] - end[1]))
+            elif token.string not in ")]}" and before not in "([{":
+                parts.append(" ")
+            elif token.string in ")]}" and parts and parts[-1] == ",":
+                parts.pop()
+            parts.append(token.string)
+            end, before = token.end, token.string
+    except (tokenize.TokenError, SyntaxError):
+        return None
+    return "".join(parts[:-1]).strip()
 
 
 def indent_unit(text: str) -> str:

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 from graphmend_lsp.finding import Reason
 from graphmend_lsp.flow import tensors
+from graphmend_lsp.flow.engine import Engine
 from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.host import is_runtime
-from graphmend_lsp.flow.ops import function_fact, method_fact, module_fact
+from graphmend_lsp.flow.ops import OpFact, function_fact, method_fact, module_fact
 from graphmend_lsp.flow.values import MISSING, UNKNOWN, Bound, Closure, Kind, Null, Value
 from graphmend_lsp.model.module import ClassInfo, FunctionInfo
 
@@ -53,9 +54,16 @@ HEAVY = frozenset(
     "multi_head_attention_forward interpolate grid_sample unfold fold fft ifft rfft irfft fft2 stft istft sort argsort "
     "topk chain_matmul multi_dot lstm gru max_pool1d max_pool2d avg_pool1d avg_pool2d adaptive_avg_pool2d".split()
 )
+_FINITE_SLOPE: dict[str, tuple[float, float | None]] = {
+    "log1p": (-1.0, None),
+    "logit": (0.0, 1.0),
+    **{name: (-1.0, 1.0) for name in ("acos", "asin", "arccos", "arcsin", "atanh", "arctanh")},
+}
+"""Open interval in which the slope is finite; above 0 for those not named."""
 _PYTHON_CALLS = frozenset("float int bool str len abs isinstance tuple list range".split())
 _MATH = frozenset("sqrt pow floor ceil exp log".split())
 _MAX_DEPTH = 6
+_HOST_KINDS = frozenset({Kind.PYTHON, Kind.SCALAR, Kind.CONTAINER})
 
 
 @dataclass(frozen=True)
@@ -71,13 +79,15 @@ class Issue:
 class Legality:
     """Collects the obstacles to computing expressions of one function speculatively."""
 
-    def __init__(self, facts: Facts, source: FunctionInfo, *, no_grad: bool, depth: int = 0) -> None:
+    def __init__(
+        self, engine: Engine, facts: Facts, source: FunctionInfo, *, no_grad: bool, depth: int = 0
+    ) -> None:
+        self.engine = engine
         self.facts = facts
         self.function = source
         self.no_grad = no_grad
         self.depth = depth
         self.issues: list[Issue] = []
-        self.assigned: dict[str, Value] = {}
 
     def value(self, node: ast.expr) -> Value:
         return self.facts.values.get(id(node), UNKNOWN)
@@ -140,33 +150,43 @@ class Legality:
         value = self.value(node)
         if value.kind is Kind.METHOD:
             return (node.value,)
+        if owner.kind in (Kind.MODULE, Kind.INSTANCE) and isinstance(owner.ref, ClassInfo):
+            method = self.engine.method(owner.ref, node.attr)
+            if method is not None and any(n.rpartition(".")[2].endswith("property") for n in method.decorator_names()):
+                self._function(node, method)
         return () if owner.kind in (Kind.NAMESPACE, Kind.MODULE, Kind.INSTANCE) else (node.value,)
 
     def _binary(self, node: ast.BinOp) -> Iterable[ast.expr]:
-        left, right = self.value(node.left), self.value(node.right)
-        both = (node.left, node.right)
-        involved = Kind.TENSOR in (left.kind, right.kind)
-        if not involved:
-            if isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod)) and not _nonzero(node.right, right):
+        self._operator(node, node.op, self.value(node.left), node.right, self.value(node.right))
+        return (node.left, node.right)
+
+    def operator(self, node: ast.AugAssign, left: Value, right: Value) -> None:
+        """The operator of an augmented assignment; its operands are checked apart."""
+        self._operator(node, node.op, left, node.value, right)
+
+    def _operator(
+        self, node: ast.BinOp | ast.AugAssign, op: ast.operator, left: Value, divisor: ast.expr, right: Value
+    ) -> None:
+        if left.kind in _HOST_KINDS and right.kind in _HOST_KINDS:
+            if isinstance(op, (ast.Div, ast.FloorDiv, ast.Mod)) and not _nonzero(divisor, right):
                 if right.kind is not Kind.PYTHON or right.dtype == "int" or right.const == 0:
                     self._issue("may-raise", f"`{self.text(node)}` raises if the divisor is zero", node)
-            return both
-        if isinstance(node.op, ast.MatMult):
+            return
+        if isinstance(op, ast.MatMult):
             self._issue("heavy", f"`{self.text(node)}` is a matrix product and would run on every call", node)
-        elif isinstance(node.op, (ast.FloorDiv, ast.Mod)):
-            if not _nonzero(node.right, right):
+        elif isinstance(op, (ast.FloorDiv, ast.Mod)):
+            if not _nonzero(divisor, right):
                 message = f"`{self.text(node)}` raises for an integer divisor of zero, although its branch is not taken"
                 self._issue("may-raise", message, node)
-        elif isinstance(node.op, ast.Div):
-            if not _nonzero(node.right, right):
+        elif isinstance(op, ast.Div):
+            if not _nonzero(divisor, right):
                 self._large(node)
-        elif isinstance(node.op, ast.Pow):
+        elif isinstance(op, ast.Pow):
             self._power(node, right)
-        elif isinstance(node.op, (ast.LShift, ast.RShift)):
+        elif isinstance(op, (ast.LShift, ast.RShift)):
             self._issue("unsupported", f"`{self.text(node)}` shifts bits", node)
-        return both
 
-    def _power(self, node: ast.BinOp, exponent: Value) -> None:
+    def _power(self, node: ast.BinOp | ast.AugAssign, exponent: Value) -> None:
         value = exponent.const
         if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
             return
@@ -177,13 +197,13 @@ class Legality:
             return
         self._steep(node)
 
-    def _large(self, node: ast.expr) -> None:
+    def _large(self, node: ast.expr | ast.stmt) -> None:
         if self.no_grad:
             return
         message = f"`{self.text(node)}` can be infinite or 0/0 where its branch is not taken: the gradient becomes NaN"
         self._issue("gradient", message, node, fatal=False)
 
-    def _steep(self, node: ast.expr) -> None:
+    def _steep(self, node: ast.expr | ast.stmt) -> None:
         if self.no_grad:
             return
         message = f"`{self.text(node)}` has an infinite slope at a finite argument: torch.where makes the gradient NaN there"
@@ -239,6 +259,8 @@ class Legality:
                 self._issue("may-raise", f"`{self.text(owner[0])}` may be None on the other path", node)
             if fact is not None and fact.metadata:
                 return [*owner, *arguments]
+            if fact is not None:
+                fact = self._decided(fact, node)
             self._op(node, bound.name, fact is not None and fact.random, bool(fact is None or fact.mutates), method=True)
             return [*owner, *arguments]
         if receiver.kind is Kind.PYTHON and bound.name in ("format", "get", "size", "numel"):
@@ -271,13 +293,10 @@ class Legality:
             if name.startswith("torch.nn.") and module_fact(name) is not None:
                 self._issue("state-write", f"`{self.text(node)}` builds a module", node)
                 return
-            random = fact is not None and fact.random
-            if random and fact is not None:
-                values = [self.value(a) for a in node.args]
-                keywords = {k.arg: self.value(k.value) for k in node.keywords if k.arg}
-                random = tensors.decided(fact, values, keywords).random
+            if fact is not None:
+                fact = self._decided(fact, node)
             writes = fact is None or bool(fact.mutates) or any(k.arg == "out" for k in node.keywords)
-            self._op(node, last, random, writes, method=False)
+            self._op(node, last, fact is not None and fact.random, writes, method=False)
             return
         if name.startswith(("logging.", "warnings.")):
             self._issue("side-effect", f"`{self.text(node)}` would run on every call", node)
@@ -285,6 +304,11 @@ class Legality:
         if is_runtime(name, "select"):
             return
         self._issue("unsupported", f"what `{self.text(node)}` does is not known", node)
+
+    def _decided(self, fact: OpFact, node: ast.Call) -> OpFact:
+        values = [self.value(a) for a in node.args]
+        keywords = {k.arg: self.value(k.value) for k in node.keywords if k.arg}
+        return tensors.decided(fact, values, keywords)
 
     def _op(self, node: ast.Call, name: str, random: bool, writes: bool, *, method: bool) -> None:
         if random:
@@ -331,12 +355,23 @@ class Legality:
         return True
 
     def _bounded(self, node: ast.Call, method: bool) -> bool:
+        """Whether the argument is clamped by constants to where the function's slope is finite."""
         argument = self._operand(node, method, 0)
         if not isinstance(argument, ast.Call):
             return False
         func = argument.func
-        name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-        return name in ("clamp", "clip", "clamp_min") and len(argument.args) + len(argument.keywords) >= 1
+        clamp = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+        if clamp not in ("clamp", "clip", "clamp_min"):
+            return False
+        owner = self.value(func.value).kind if isinstance(func, ast.Attribute) else Kind.NAMESPACE
+        positional = argument.args if owner is Kind.TENSOR else argument.args[1:]
+        given = dict(zip(("min", "max"), positional, strict=False)) | {k.arg: k.value for k in argument.keywords if k.arg}
+        low, high = (_number(given[k]) if k in given else None for k in ("min", "max"))
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        least, most = _FINITE_SLOPE.get(name, (0.0, None))
+        if low is None or low <= least:
+            return False
+        return most is None or (high is not None and high < most)
 
     def _module(self, node: ast.Call, callee: Value) -> None:
         fact = module_fact(callee.ref) if isinstance(callee.ref, str) else None
@@ -344,16 +379,26 @@ class Legality:
             self._issue("random", f"`{self.text(node)}` draws random numbers in training", node)
         if fact is not None and fact.state:
             self._issue("state-write", f"`{self.text(node)}` updates its statistics in training", node)
-        name = (callee.ref.rpartition(".")[2].lower() if isinstance(callee.ref, str) else "")
+        inplace = (callee.keys or {}).get("inplace") or (callee.keys or {}).get("#0")
+        if fact is not None and inplace is not None and inplace.const is not False and _takes_inplace(callee.ref):
+            self._issue("state-write", f"`{self.text(node)}` writes in place", node)
+        name = callee.ref.rpartition(".")[2].lower() if isinstance(callee.ref, str) else ""
         if fact is not None and not (fact.heavy or fact.random or fact.state or fact.container) and name in PURE:
             return
         self._issue("heavy", f"`{self.text(node)}` runs a module, and would run it on every call", node)
 
     def _project(self, node: ast.Call, closure: Closure) -> None:
-        """A function of the project: its body must be a chain of pure assignments and a return."""
+        """A function of the project."""
         function = closure.function
-        facts = next((f for f in self.facts.callees if f.function is function), None)
-        if facts is None or self.depth >= _MAX_DEPTH:
+        if isinstance(closure.bound, Value) and isinstance(closure.bound.ref, ClassInfo) and function.name == "forward":
+            self._issue("heavy", f"`{self.text(node)}` runs a module, and would run it on every call", node)
+            return
+        self._function(node, function)
+
+    def _function(self, node: ast.expr, function: FunctionInfo) -> None:
+        """A body that may be computed on both paths: a chain of pure assignments and a return."""
+        facts = self.facts.calls.get(id(node))
+        if facts is None or facts.function.node is not function.node or self.depth >= _MAX_DEPTH:
             self._issue("unsupported", f"what `{self.text(node)}` does is not known", node)
             return
         if facts.writes is not None:
@@ -362,10 +407,7 @@ class Legality:
             self._issue("side-effect", f"`{self.text(node)}` prints or logs", node)
         if facts.random:
             self._issue("random", f"`{self.text(node)}` draws random numbers", node)
-        if isinstance(closure.bound, Value) and isinstance(closure.bound.ref, ClassInfo) and function.name == "forward":
-            self._issue("heavy", f"`{self.text(node)}` runs a module, and would run it on every call", node)
-            return
-        inner = Legality(facts, function, no_grad=self.no_grad, depth=self.depth + 1)
+        inner = Legality(self.engine, facts, function, no_grad=self.no_grad, depth=self.depth + 1)
         for stmt in function.body:
             if isinstance(stmt, ast.Return) and stmt.value is not None:
                 inner.check(stmt.value)
@@ -375,6 +417,26 @@ class Legality:
                 self._issue("unsupported", f"`{self.text(node)}` does more than compute a value", node)
                 return
         self.issues.extend(Issue(i.reason, f"in `{function.name}`: {i.message}", node, i.fatal) for i in inner.issues)
+
+
+def _takes_inplace(ref: object) -> bool:
+    """Classes of torch.nn whose constructor can make them write in place."""
+    return isinstance(ref, str) and ref.rpartition(".")[2] not in ("Softmax", "LogSoftmax", "Tanh", "Sigmoid", "GELU", "Identity")
+
+
+def _number(node: ast.expr) -> float | None:
+    """Value of a constant arithmetic expression (``1 - 1e-6``)."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+        return float(node.value)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _number(node.operand)
+        return None if inner is None else -inner
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+        left, right = _number(node.left), _number(node.right)
+        if left is None or right is None:
+            return None
+        return left + right if isinstance(node.op, ast.Add) else left - right
+    return None
 
 
 def _nonzero(node: ast.expr, value: Value) -> bool:

@@ -114,6 +114,8 @@ def read_after(function: FunctionInfo, stmt: ast.stmt, name: str) -> bool:
     """Whether ``name`` may be read after ``stmt`` (by position; anywhere in a loop around it counts)."""
     end = (stmt.end_lineno or stmt.lineno, stmt.end_col_offset or 0)
     inside = {id(n) for n in ast.walk(stmt)}
+    if name in _read_by_closures(function):
+        return True
     loop = _loop_around(function, stmt)
     loop_nodes = {id(n) for n in ast.walk(loop)} if loop is not None else set[int]()
     for node in ast.walk(function.node):
@@ -125,6 +127,15 @@ def read_after(function: FunctionInfo, stmt: ast.stmt, name: str) -> bool:
         if (node.lineno, node.col_offset) >= end or id(node) in loop_nodes:
             return True
     return False
+
+
+def _read_by_closures(function: FunctionInfo) -> set[str]:
+    """Names that functions and lambdas defined inside read: when they run is not known."""
+    found: set[str] = set()
+    for node in ast.walk(function.node):
+        if node is not function.node and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            found |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return found
 
 
 def _augments(function: FunctionInfo, name: ast.Name) -> bool:

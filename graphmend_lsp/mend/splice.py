@@ -12,14 +12,13 @@ import libcst as cst
 
 from graphmend_lsp.finding import Change, NewFile, Refusal
 from graphmend_lsp.mend.base import Draft, ExpressionReplacement, Replacement, Site
-from graphmend_lsp.mend.names import used_as_name
-from graphmend_lsp.model.module import FunctionInfo
+from graphmend_lsp.mend.spelling import runtime_name
+from graphmend_lsp.model.module import FunctionInfo, Module
 from graphmend_lsp.model.program import RuntimePlace
 from graphmend_lsp.parse import BOM, Chunk, Parsed
 from graphmend_lsp.text import Edit, Span, apply_edits, diff_edits, line_ending, split_lines
 
 _MAX_NESTING = 100
-RUNTIME_ALIAS = "graphmend_{}"
 
 
 def splice(text: str, parsed: Parsed, jobs: Sequence[tuple[Site, Draft]], place: RuntimePlace) -> Change | Refusal:
@@ -29,7 +28,7 @@ def splice(text: str, parsed: Parsed, jobs: Sequence[tuple[Site, Draft]], place:
     """
     end = line_ending(text)
     runtime = tuple(dict.fromkeys(name for _, draft in jobs for name in draft.runtime))
-    aliases = _aliases(text, parsed, runtime, place)
+    module = jobs[0][0].module
     edits: list[Edit] = []
     helpers: dict[int, str] = {}
     functions: dict[ast.AST, tuple[FunctionInfo, list[Draft]]] = {}
@@ -38,17 +37,17 @@ def splice(text: str, parsed: Parsed, jobs: Sequence[tuple[Site, Draft]], place:
         functions.setdefault(function.node, (function, []))[1].append(draft)
     for function, drafts in functions.values():
         chunk = parsed.by_id[function.chunk.id]
-        changed = _changed_function(function, chunk, drafts, aliases)
+        changed = _changed_function(function, chunk, drafts)
         if isinstance(changed, Refusal):
             return changed
         first, old, new = changed
         edits += [Edit(e.span.shifted(first - 1), e.text) for e in diff_edits(old, new)]
-        added = "".join(_renamed(h.text, aliases).replace("\n", end) + end * 3 for d in drafts for h in d.helpers)
+        added = "".join(h.text.replace("\n", end) + end * 3 for d in drafts for h in d.helpers)
         if added:
             line = _helper_line(chunk, parsed)
             helpers[line] = helpers.get(line, "") + added
     edits += [Edit(Span(line, 0, line, 0), added) for line, added in helpers.items()]
-    edits += _imports(text, parsed, runtime, any(d.needs_torch for _, d in jobs), place, aliases, end)
+    edits += _imports(text, parsed, runtime, any(d.needs_torch for _, d in jobs), place, module, end)
     edits.sort()
     if not _parses(apply_edits(text, edits)):
         return Refusal("splice", "unsupported", "the rewritten code does not parse (please report this)")
@@ -74,7 +73,7 @@ def _outermost(function: FunctionInfo) -> FunctionInfo:
 
 
 def _changed_function(
-    function: FunctionInfo, chunk: Chunk, drafts: Sequence[Draft], aliases: dict[str, str]
+    function: FunctionInfo, chunk: Chunk, drafts: Sequence[Draft]
 ) -> tuple[int, str, str] | Refusal:
     """First line in the current text, the old and the new text of the function's lines."""
     node = function.node
@@ -95,7 +94,7 @@ def _changed_function(
     target = _function_in(module, indented)
     if target is None:
         return Refusal("splice", "unsupported", "the function could not be found in its own text")
-    editor = _Editor(module, chunk, drafts, aliases)
+    editor = _Editor(module, chunk, drafts)
     changed = editor.function(target, node)
     new_module = module.deep_replace(target, changed)
     new = new_module.code
@@ -136,10 +135,9 @@ class _Found:
 class _Editor:
     """Walks the CST and ``ast`` bodies of a function side by side and replaces statements."""
 
-    def __init__(self, module: cst.Module, chunk: Chunk, drafts: Sequence[Draft], aliases: dict[str, str]) -> None:
+    def __init__(self, module: cst.Module, chunk: Chunk, drafts: Sequence[Draft]) -> None:
         self.module = module
         self.chunk = chunk
-        self.aliases = aliases
         replacements = [r for draft in drafts for r in draft.replacements]
         self.statements = [_Found(r) for r in replacements if isinstance(r, Replacement)]
         self.expressions = [r for r in replacements if isinstance(r, ExpressionReplacement)]
@@ -259,7 +257,7 @@ class _Editor:
     def _parse(self, lines: Sequence[str]) -> list[cst.BaseStatement]:
         if not lines:
             return []
-        text = _renamed("\n".join(lines), self.aliases)
+        text = "\n".join(lines)
         config = cst.PartialParserConfig(default_newline=self.module.default_newline)
         made = cst.parse_module(text.replace("\n", self.module.default_newline) + self.module.default_newline, config)
         body = list(made.body)
@@ -348,7 +346,7 @@ class _Editor:
         inside = [e for e in self.expressions if any(n is e.node for n in ast.walk(node))]
         for expression in inside:
             old = self.chunk.source_of(expression.node)
-            changed = _replace_text(small, self.module, old, _renamed(expression.text, self.aliases))
+            changed = _replace_text(small, self.module, old, expression.text)
             if changed is not None:
                 small = changed
                 self.done += 1
@@ -358,7 +356,7 @@ class _Editor:
         for expression in self.expressions:
             if any(n is expression.node for n in ast.walk(node)):
                 old = self.chunk.source_of(expression.node)
-                changed = _replace_text(item, self.module, old, _renamed(expression.text, self.aliases))
+                changed = _replace_text(item, self.module, old, expression.text)
                 if changed is not None:
                     item = changed
                     self.done += 1
@@ -423,18 +421,6 @@ def _comments_inside(item: cst.CSTNode) -> list[str]:
 # -- names and imports -----------------------------------------------------------------------------------
 
 
-def _aliases(text: str, parsed: Parsed, runtime: Sequence[str], place: RuntimePlace) -> dict[str, str]:
-    """How the runtime's names are spelled in this file: as they are, unless the user has others of that name."""
-    known = _imported(parsed, place.module)
-    aliases: dict[str, str] = {}
-    for name in runtime:
-        if name in known:
-            aliases[name] = known[name]
-        elif used_as_name(text, name):
-            aliases[name] = RUNTIME_ALIAS.format(name)
-    return aliases
-
-
 def _imported(parsed: Parsed, module: str) -> dict[str, str]:
     """Names already imported from the runtime, with their spelling here."""
     names: dict[str, str] = {}
@@ -452,20 +438,13 @@ def _runtime_import(parsed: Parsed, module: str) -> tuple[Chunk, ast.ImportFrom]
     return None
 
 
-def _renamed(text: str, aliases: dict[str, str]) -> str:
-    for name, alias in aliases.items():
-        if name != alias:
-            text = re.sub(rf"(?<![.\w]){name}(?=\s*\(|\s*$)", alias, text, flags=re.MULTILINE)
-    return text
-
-
 def _imports(
     text: str,
     parsed: Parsed,
     runtime: Sequence[str],
     needs_torch: bool,
     place: RuntimePlace,
-    aliases: dict[str, str],
+    module: Module,
     end: str,
 ) -> list[Edit]:
     edits: list[Edit] = []
@@ -474,7 +453,7 @@ def _imports(
         lines.append("import torch")
     missing = [n for n in runtime if n not in _imported(parsed, place.module)]
     if missing:
-        spelled = [n if aliases.get(n, n) == n else f"{n} as {aliases[n]}" for n in missing]
+        spelled = [n if runtime_name(module, n) == n else f"{n} as {runtime_name(module, n)}" for n in missing]
         existing = _runtime_import(parsed, place.module)
         if existing is not None and existing[1].lineno == existing[1].end_lineno:
             chunk, node = existing
@@ -547,6 +526,8 @@ def _helper_line(chunk: Chunk, parsed: Parsed) -> int:
     decorators = getattr(first, "decorator_list", [])
     line = min([first.lineno, *(d.lineno for d in decorators)]) + chunk.shift
     lines = split_lines(parsed.text)
-    while line > 1 and lines[line - 2].startswith("#") and not lines[line - 2].startswith("#!"):
-        line -= 1
-    return line
+    top = line
+    while top > 1 and lines[top - 2].startswith("#"):
+        top -= 1
+    # Comments that begin the file are its header, not this statement's.
+    return line if top == 1 else top

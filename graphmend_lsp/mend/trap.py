@@ -7,12 +7,13 @@ import re
 
 from graphmend_lsp.finding import Offer, Refusal
 from graphmend_lsp.flow.events import Facts
+from graphmend_lsp.flow.host import TRANSPARENT_CONTEXTS
 from graphmend_lsp.flow.values import Kind
 from graphmend_lsp.mend import effects, names, scope
 from graphmend_lsp.mend.base import Draft, Replacement, Site
 from graphmend_lsp.mend.conditions import Condition, Conditions
 from graphmend_lsp.mend.layout import call, indent_unit, line_width
-from graphmend_lsp.mend.torchname import torch_name
+from graphmend_lsp.mend.spelling import torch_name
 from graphmend_lsp.rules.base import raises_only
 
 ORDER = 20
@@ -40,7 +41,7 @@ def propose(site: Site) -> list[Offer | Refusal]:
         if written is None:
             result.append(Offer("trap", title, "safe", "", ("exception-type",)))
         else:
-            changes = f"{written}, and a compiled graph has not done so yet when the check fails"
+            changes = f"{written}: a compiled graph has not done so, or not undone it, when the check fails"
             result.append(Offer("trap", title, "unsafe", changes, ("state-write",)))
             result.append(Refusal("trap", "state-write", changes))
     condition = _async(site, target)
@@ -77,7 +78,7 @@ def _target(site: Site) -> ast.stmt | Refusal:
     if isinstance(stmt, ast.If):
         if scope.is_elif(site.function, stmt, site.source(stmt)):
             return Refusal("trap", "control-flow", "the guard is an `elif`: it depends on the tests before it")
-        if any(isinstance(r, ast.Raise) and (r.exc is None or r.cause is not None) for r in ast.walk(stmt)):
+        if any(isinstance(r, ast.Raise) and (r.exc is None or not _no_cause(r)) for r in ast.walk(stmt)):
             return Refusal("trap", "unsupported", "the exception refers to another one that is being handled")
         return stmt
     if isinstance(stmt, ast.Assert):
@@ -90,6 +91,10 @@ def _target(site: Site) -> ast.stmt | Refusal:
                 return Refusal("trap", "exception-type", message)
         return stmt
     return Refusal("trap", "host-value", "the result of the check is used")
+
+
+def _no_cause(stmt: ast.Raise) -> bool:
+    return stmt.cause is None or (isinstance(stmt.cause, ast.Constant) and stmt.cause.value is None)
 
 
 def _else_lines(site: Site, target: ast.stmt) -> tuple[str, ...]:
@@ -152,9 +157,8 @@ def _lowered(site: Site, target: ast.stmt) -> effects.Lowered | Refusal:
 def _caught(site: Site, target: ast.stmt) -> Refusal | None:
     """A ``try`` inside the region that would have caught the exception."""
     raised = _raised_names(target, site)
-    for block in site.event.context.tries:
-        if block.catches:
-            return Refusal("trap", "caught-exception", "a `try` around the check may catch the exception")
+    if site.event.context.tries:
+        return Refusal("trap", "caught-exception", "a `try` around the check may catch the exception, or clean up after it")
     for context in site.event.context.withs:
         if "suppress" in context or "raises" in context:
             return Refusal("trap", "caught-exception", f"`with {context}` catches the exception")
@@ -201,6 +205,11 @@ def _written_before(site: Site) -> str | None:
     """A write that a compiled graph applies only after the check: in the function, or in a caller before the call."""
     if site.event.written is not None:
         return f"{site.event.written.message} before the check"
+    modes = [name for name in site.event.context.withs if name in TRANSPARENT_CONTEXTS]
+    if modes or site.event.context.no_grad:
+        return f"`{modes[0] if modes else 'torch.no_grad'}` is switched on before the check"
+    if site.event.context.withs:
+        return f"`with {site.event.context.withs[0]}` is entered before the check"
     for facts in (site.facts, *site.others):
         for event in facts.events:
             if event.node is site.event.node and event.written is not None:
@@ -233,7 +242,7 @@ def _async(site: Site, target: ast.stmt) -> Condition | None:
     node = target.test if isinstance(target, (ast.If, ast.Assert)) else None
     if node is None or (isinstance(target, ast.If) and len(target.body) > 1):
         return None
-    condition = Conditions(site, torch, test.data, no_grad=True).rewrite(node)
+    condition = Conditions(site, torch, test.data).rewrite(node)
     if condition.issues or condition.before or condition.python:
         return None
     if isinstance(target, ast.Assert) and condition.static:

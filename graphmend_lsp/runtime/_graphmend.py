@@ -70,18 +70,20 @@ def select(condition: object, new: _T, old: _T) -> _T:
     return new if condition else old
 
 
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
 def _are_alike(condition: object, new: object, old: object) -> bool:
     """All of this is known while tracing: it puts no guard on data, and on shapes only that they stay equal."""
     return (
         isinstance(condition, torch.Tensor)
         and isinstance(new, torch.Tensor)
         and isinstance(old, torch.Tensor)
-        and type(new) is type(old)
-        and not isinstance(new, torch.nn.Parameter)
+        and type(new) in _PLAIN
+        and type(old) in _PLAIN
         and condition.numel() == 1
         and condition.device == new.device == old.device
         and new.dtype is old.dtype
-        and new.requires_grad == old.requires_grad
         and new.layout is old.layout is torch.strided
         and new.shape == old.shape
         and new.stride() == old.stride()

@@ -40,6 +40,9 @@ class Case:
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
+logging.getLogger("torch.__trace").disabled = True  # structured traces that nobody reads, some 20 records a compilation
+
+
 def load(path: Path, name: str) -> ModuleType:
     """A new module from a file, so that its globals and caches start over.
 

@@ -1,0 +1,198 @@
+"""``if`` statements: which form they have, and the one that only assigns."""
+
+from __future__ import annotations
+
+import ast
+
+from graphmend_lsp.flow.values import UNKNOWN, Root, Value
+from graphmend_lsp.mend import names, scope
+from graphmend_lsp.mend.aliases import alias_issue
+from graphmend_lsp.mend.base import Replacement, Site
+from graphmend_lsp.mend.conditions import Condition
+from graphmend_lsp.mend.layout import call, reindent
+from graphmend_lsp.mend.where.arms import Arm
+from graphmend_lsp.mend.where.inplace import InPlace
+from graphmend_lsp.mend.where.plan import Plan
+from graphmend_lsp.mend.where.returns import Returns
+from graphmend_lsp.model.module import FunctionInfo, own_nodes
+from graphmend_lsp.rules.base import raises_only
+
+
+def statement_plan(site: Site, node: ast.If) -> Plan:
+    return _Statement(site, node).run()
+
+
+Chosen = tuple[str, str, str, bool]
+"""A name, its text on either side, and whether the sides' metadata is proved equal."""
+
+
+class _Statement(InPlace, Returns):
+    def __init__(self, site: Site, node: ast.If) -> None:
+        super().__init__(site)
+        branch = site.branch
+        self.prepare(node, branch.before if branch is not None else {})
+
+    def run(self) -> Plan:
+        node = self.node
+        if raises_only(node):
+            self.plan.refuse("unsupported", "a guard is no selection", node)
+            return self.finish()
+        self._obstacles()
+        if any(isinstance(s, ast.Return) for s in self._inside()):
+            if not self.plan.fatal:
+                self.returns()
+            return self.finish()
+        if not self.in_place():
+            self._assignments()
+        return self.finish()
+
+    def _inside(self) -> list[ast.stmt]:
+        """Statements of the branch, those of nested ``if``s included."""
+        found: list[ast.stmt] = []
+        todo: list[ast.stmt] = [*self.node.body, *self.node.orelse]
+        while todo:
+            stmt = todo.pop(0)
+            found.append(stmt)
+            if isinstance(stmt, ast.If):
+                todo[:0] = [*stmt.body, *stmt.orelse]
+        return found
+
+    def _obstacles(self) -> None:
+        """Control flow and bindings that a selection cannot express."""
+        outer = _outer_names(self.function)
+        refuse = self.plan.refuse
+        for stmt in self._inside():
+            if isinstance(stmt, (ast.Break, ast.Continue)):
+                word = "break" if isinstance(stmt, ast.Break) else "continue"
+                refuse("control-flow", f"`{word}` decides how often the loop runs", stmt)
+            elif isinstance(stmt, (ast.For, ast.While, ast.AsyncFor)):
+                refuse("control-flow", "a loop inside the branch", stmt)
+            elif isinstance(stmt, ast.Raise):
+                refuse("control-flow", "the branch raises after other work", stmt)
+            elif isinstance(stmt, (ast.With, ast.Try, ast.AsyncWith, ast.Match)):
+                refuse("unsupported", "the branch holds a `with`, `try` or `match`", stmt)
+            elif isinstance(stmt, (ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom)):
+                refuse("state-write", "the branch changes what names mean", stmt)
+            elif isinstance(stmt, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and scope.writes(stmt) & outer:
+                refuse("state-write", f"`{self.short(stmt)}` changes a name of an outer scope", stmt)
+            elif isinstance(stmt, ast.Return) and self.site.event.context.loops:
+                refuse("control-flow", "the branch returns from inside a loop", stmt)
+            elif isinstance(stmt, ast.Return) and (self.site.event.context.tries or self.site.event.context.withs):
+                refuse("control-flow", "the branch returns from inside a `try` or `with`", stmt)
+            elif isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                refuse("unsupported", "the branch defines a function or class", stmt)
+            elif isinstance(stmt, ast.Delete):
+                refuse("unbound-name", f"`{self.short(stmt)}` unbinds a name on one path", stmt)
+            elif isinstance(stmt, ast.Assert):
+                refuse("may-raise", f"`{self.short(stmt)}` is checked only if the branch is taken", stmt)
+            elif any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in ast.walk(stmt)) and isinstance(stmt, ast.Expr):
+                refuse("control-flow", "the branch decides what is yielded", stmt)
+                refuse("shape", "the number of yielded values depends on the data", stmt)
+            elif any(isinstance(n, ast.NamedExpr) for n in ast.walk(stmt)) and not isinstance(stmt, ast.If):
+                refuse("unsupported", f"`{self.short(stmt)}` binds a name inside an expression", stmt)
+
+    # -- assignments -------------------------------------------------------------------------------
+
+    def _assignments(self) -> None:
+        node = self.node
+        test = self.site.event.test
+        condition = self.condition(node.test, test.data if test is not None else ())
+        then = self.arm(node.body, "new")
+        other = self.arm(node.orelse, "other")
+        chosen = [
+            made
+            for name in dict.fromkeys([*then.versions, *other.versions])
+            if (made := self._target(name, then, other)) is not None
+        ]
+        if not chosen and not self.plan.fatal:
+            self.plan.refuse("unsupported", "the branch assigns nothing that is read later", node)
+        if self.plan.only_heavy and len(chosen) == 1 and not self.lines and not condition.python:
+            self._cond(condition, chosen[0])
+        elif not self.plan.fatal:
+            self.plan.replacements.append(Replacement(node, node, tuple(self._lines(condition, chosen))))
+
+    def _target(self, name: str, then: Arm, other: Arm) -> Chosen | None:
+        """One name both sides must agree on; None for what nobody reads afterwards."""
+        node = self.node
+        if self.temporary(name) or not scope.read_after(self.function, node, name):
+            return None
+        old = self.before.get(name)
+        one_sided = name not in then.versions or name not in other.versions
+        if one_sided and (old is None or old.unbound):
+            self.plan.refuse("unbound-name", f"`{name}` has no value where the branch is not taken", node)
+            return None
+        new_value: Value = then.values.get(name, old or UNKNOWN)
+        old_value: Value = other.values.get(name, old or UNKNOWN)
+        proved = self.metadata(new_value, old_value, node, f"`{name}`")
+        proved = proved and then.proved.get(name, True) and other.proved.get(name, True)
+        root: Root = ("join", id(node), name)
+        issue = alias_issue(self.site, root, [new_value, old_value], node, f"`{name}`")
+        if issue is not None:
+            self.plan.issues.append(issue)
+        return name, then.versions.get(name, name), other.versions.get(name, name), proved
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def _lines(self, condition: Condition, chosen: list[Chosen]) -> list[str]:
+        node = self.node
+        room = self.room(node) - (len(self.unit.expandtabs(4)) if condition.static else 0)
+        body = [*condition.before, *(part for line in self.lines for part in line.split("\n"))]
+        text, exact = condition.text, condition.exact
+        if len(chosen) > 1 and not text.isidentifier():
+            name = self.fresh(names.from_expression(node.test))
+            body.append(f"{name} = {text}")
+            text = name
+        rows = [(name, *self.selection(text, exact, new, old, proved)) for name, new, old, proved in chosen]
+        if _must_be_simultaneous(chosen):
+            left = ", ".join(name for name, *_ in rows)
+            parts = [f"{function}({', '.join(arguments)})" for _, function, arguments in rows]
+            flat = f"{left} = {', '.join(parts)}"
+            body += [flat] if len(flat) <= room else [f"{left} = (", *(f"{self.unit}{part}," for part in parts), ")"]
+        else:
+            for name, function, arguments in rows:
+                body += call(f"{name} = ", function, arguments, room=room, indent=self.unit)
+        return self._guarded(condition, body)
+
+    def _guarded(self, condition: Condition, body: list[str]) -> list[str]:
+        """The static part of the test stays a Python ``if`` around the selection."""
+        if not condition.static:
+            return body
+        lines = [f"if {' and '.join(condition.static)}:", *(self.unit + line if line else line for line in body)]
+        if self.node.orelse:
+            lines += ["else:", *self.else_source()]
+        return lines
+
+    def else_source(self) -> list[str]:
+        """The ``else`` block as it is, for where the static part does not hold."""
+        lines: list[str] = []
+        for stmt in self.node.orelse:
+            source = self.site.source(stmt)
+            source = source[2:] if source.startswith("elif") else source
+            lines += reindent(source, self.indent_of(stmt), self.unit)
+        return lines
+
+    def _cond(self, condition: Condition, chosen: Chosen) -> None:
+        """Heavy sides: ``torch.cond`` computes only the chosen one; slower without torch.compile, so never by default."""
+        name, new, old, _ = chosen
+        self.plan.kind = "cond"
+        self.plan.torch = True
+        lines = self.cond_call(f"{name} = ", condition, new, old, self.node)
+        self.plan.replacements.append(Replacement(self.node, self.node, tuple(self._guarded(condition, lines))))
+
+
+def _must_be_simultaneous(chosen: list[Chosen]) -> bool:
+    """Whether a selection reads a name that an earlier one has assigned."""
+    assigned: list[str] = []
+    for name, new, old, _ in chosen:
+        if any(names.used_as_name(part, other) for part in (new, old) for other in assigned):
+            return True
+        assigned.append(name)
+    return False
+
+
+def _outer_names(function: FunctionInfo) -> set[str]:
+    found: set[str] = set()
+    for node in own_nodes(function.node):
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            found.update(node.names)
+    return found
