@@ -134,7 +134,6 @@ class _Hit:
     entry: Entry
     facts: Facts
     others: list[Facts] = field(default_factory=list[Facts])
-    callers: list[Facts] = field(default_factory=list[Facts])
 
 
 class _Checker:
@@ -147,6 +146,7 @@ class _Checker:
         self.loader = Loader(program)
         self.module: Module = self.loader.module(path, parsed)
         self.engine = Engine(self.loader)
+        self.callers: dict[ast.AST, list[Facts]] = {}
         self.rules = {kind: [r for r in all_rules() if kind in r.kinds] for r in all_rules() for kind in r.kinds}
 
     def run(self) -> list[tuple[Finding, Site | None]]:
@@ -155,7 +155,7 @@ class _Checker:
         regions = entries(self.module, self.settings.entries, self.engine.is_module, self.engine.method)
         regions.sort(key=lambda entry: not entry.explicit)
         contexts: dict[int, list[Facts]] = {}
-        callers: dict[int, list[Facts]] = {}
+        callers = self.callers
         reached = [(entry, self._reached(entry, callers)) for entry in regions]
         for _, facts_list in reached:
             for facts in facts_list:
@@ -169,10 +169,9 @@ class _Checker:
         for hit in hits.values():
             key = id(hit.event.function.node)
             hit.others = [f for f in contexts.get(key, []) if f is not hit.facts]
-            hit.callers = callers.get(key, [])
         return [self._finding(hit) for hit in hits.values()]
 
-    def _reached(self, entry: Entry, callers: dict[int, list[Facts]]) -> list[Facts]:
+    def _reached(self, entry: Entry, callers: dict[ast.AST, list[Facts]]) -> list[Facts]:
         """Facts of the entry and of everything it calls."""
         start = self.engine.generic(entry.function)
         found: list[Facts] = []
@@ -185,7 +184,7 @@ class _Checker:
             seen.add(id(facts))
             found.append(facts)
             for callee in facts.callees:
-                callers.setdefault(id(callee.function.node), []).append(facts)
+                callers.setdefault(callee.function.node, []).append(facts)
                 todo.append(callee)
         return found
 
@@ -214,7 +213,7 @@ class _Checker:
     def _finding(self, hit: _Hit) -> tuple[Finding, Site | None]:
         event = hit.event
         site = Site(
-            hit.rule.code, event, hit.facts, tuple(hit.others), tuple(hit.callers), self.engine, self.module
+            hit.rule.code, event, hit.facts, tuple(hit.others), self.callers, self.engine, self.module
         )
         chunk = event.function.chunk
         shift = self.parsed.by_id[chunk.id].shift

@@ -24,6 +24,9 @@ def visible(roots: Iterable[Root]) -> bool:
     return any(root[0] in VISIBLE_ROOTS for root in roots)
 
 
+_NO_CONTEXT = Context()
+
+
 class Base:
     """State and reporting; ``Expressions``, ``Calls`` and ``Interpreter`` build on it."""
 
@@ -35,7 +38,8 @@ class Base:
         self.facts = facts
         self.state = state
         self.depth = depth
-        self.context = Context()
+        self.context = _NO_CONTEXT
+        self.has_walrus = engine.has_walrus(function.chunk)
         self.stmt: ast.stmt = function.body[0]
         self.collector: list[Datum] | None = None
         self.events: dict[tuple[str, int], Event] = {}
@@ -43,7 +47,13 @@ class Base:
         self.returned: Value | None = None
         self.yielded: Value | None = None
         self.self_stores: dict[str, Value] | None = None
-        """Attributes set on ``self``, where a constructor is run to learn them."""
+        """Attributes set on ``self``, where a method is run to learn them."""
+        self.discarded: ast.expr | None = None
+        """A call whose result and effects are of no interest."""
+        self.eager = False
+        """The code runs outside the compiled region: at the level of a module, in a constructor."""
+        self._shared: set[int] = set()
+        """Calls that lead to several functions, or to one with several arguments."""
 
     # -- places ----------------------------------------------------------------------------------
 
@@ -117,6 +127,30 @@ class Base:
                 self.state.written = why
             if self.facts.writes is None:
                 self.facts.writes = why
+
+    def called(self, node: ast.expr, facts: Facts) -> None:
+        """Note which facts a call used; none if there are several."""
+        self.facts.callees.append(facts)
+        known = self.facts.calls.get(id(node))
+        if id(node) in self._shared or (known is not None and known is not facts):
+            self._shared.add(id(node))
+            self.facts.calls.pop(id(node), None)
+        else:
+            self.facts.calls[id(node)] = facts
+        target = facts.function.node
+        known = self.facts.written_at.get(target)
+        self.facts.written_at[target] = known if known is not None else self.state.written
+        self.facts.call_contexts.setdefault(target, []).append(self.context)
+
+    def several_called(self, node: ast.expr) -> None:
+        """The call at hand leads to more than one function."""
+        self._shared.add(id(node))
+        self.facts.calls.pop(id(node), None)
+
+    def called_anew(self, node: ast.expr) -> None:
+        """A call is evaluated (again)."""
+        self._shared.discard(id(node))
+        self.facts.calls.pop(id(node), None)
 
     def record(self, node: ast.expr, value: Value) -> Value:
         self.facts.values[id(node)] = value

@@ -145,4 +145,8 @@ class Facts:
     raises: bool = False
     callees: list[Facts] = field(default_factory=list["Facts"])
     calls: dict[int, Facts] = field(default_factory=dict[int, "Facts"])
+    written_at: dict[ast.AST, Why | None] = field(default_factory=dict[ast.AST, "Why | None"])
+    """For each function called, a write that can have happened before some call of it."""
+    call_contexts: dict[ast.AST, list[Context]] = field(default_factory=dict[ast.AST, "list[Context]"])
+    """For each function called, what stands around its calls."""
     """What each call used: Facts of the callee by ``id`` of the call's node (the last pass over a loop wins)."""

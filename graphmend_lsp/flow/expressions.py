@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from graphmend_lsp.flow import tensors
-from graphmend_lsp.flow.narrowing import Narrowing
 from graphmend_lsp.flow.events import Datum, Test
+from graphmend_lsp.flow.narrowing import Narrowing
 from graphmend_lsp.flow.ops import method_fact
 from graphmend_lsp.flow.state import State
 from graphmend_lsp.flow.values import (
@@ -26,10 +26,12 @@ from graphmend_lsp.flow.values import (
     container,
     holds_tensor,
     join,
+    join_all,
     number,
     tensor,
 )
 from graphmend_lsp.model.module import ClassInfo, Module, target_names
+from graphmend_lsp.model.walk import walk
 
 BOOL = number("bool")
 INT = number("int")
@@ -52,7 +54,8 @@ _BINARY_METHOD = {
 }
 _BOOL_OPS = frozenset({"__and__", "__or__", "__xor__"})
 _PARAMETERS = frozenset({"weight", "bias", "running_mean", "running_var", "in_proj_weight", "in_proj_bias"})
-_TUPLES = {"size", "tuple"}
+_PROPERTIES = frozenset({"property", "cached_property", "lazy_property", "abstractproperty"})
+_RECORD_METHODS = frozenset({"get", "keys", "values", "items", "to_tuple", "pop", "update"})
 
 
 class Expressions(Narrowing):
@@ -92,7 +95,17 @@ class Expressions(Narrowing):
     # -- operators -------------------------------------------------------------------------------
 
     def _binary(self, node: ast.BinOp) -> Value:
-        left, right = self.eval(node.left), self.eval(node.right)
+        chain = [node]
+        while isinstance(chain[-1].left, ast.BinOp):  # a sum of thousands of terms leans to the left
+            chain.append(chain[-1].left)
+        left = self.eval(chain[-1].left)
+        while chain:
+            item = chain.pop()
+            left = self.facts.values[id(item)] = self._binary_of(item, left)
+        return left
+
+    def _binary_of(self, node: ast.BinOp, left: Value) -> Value:
+        right = self.eval(node.right)
         self._was_used(node.left, left)
         self._was_used(node.right, right)
         if isinstance(node.op, ast.Mod) and (left.dtype == "str" or isinstance(node.left, ast.JoinedStr)):
@@ -311,7 +324,10 @@ class Expressions(Narrowing):
         for key, item in zip(node.keys, node.values, strict=True):
             value = self.eval(item)
             if key is None:
-                others.append(self.element_of(value))
+                if value.keys is not None:
+                    keys.update(value.keys)
+                else:
+                    others.append(value.element or UNKNOWN)
                 continue
             name = self.eval(key)
             if isinstance(name.const, str):
@@ -345,9 +361,9 @@ class Expressions(Narrowing):
             element = self.eval(node.value)
         else:
             element = self.eval(node.elt)
-        named = {
+        named = {} if not self.has_walrus else {
             name: self.state.env[name]
-            for inner in ast.walk(node)
+            for inner in walk(node)
             if isinstance(inner, ast.NamedExpr)
             for name in target_names(inner.target)
             if name in self.state.env
@@ -484,7 +500,11 @@ class Expressions(Narrowing):
                 self.facts.values[id(node)] = self.state.env[node.id]
 
     def attribute(self, value: Value, name: str, node: ast.expr) -> Value:
+        """``value.name``."""
         kind = value.kind
+        if value.options and kind is not Kind.TENSOR:
+            found = [self.attribute(option, name, node) for option in value.options]
+            return join_all(tuple(found)) or UNKNOWN
         if kind is Kind.NAMESPACE:
             if isinstance(value.ref, Module):
                 return self.engine.global_value(value.ref, name)
@@ -498,7 +518,9 @@ class Expressions(Narrowing):
         if kind is Kind.CONTAINER:
             if value.keys is not None and name in value.keys and value.dtype != "dict":
                 return value.keys[name]
-            if value.dtype == "record":
+            if isinstance(value.ref, ClassInfo) and self.engine.method(value.ref, name) is not None:
+                return self._member(value, value.ref, name, node)
+            if value.dtype == "record" and name not in _RECORD_METHODS:
                 return value.element if value.element is not None and value.keys is None else UNKNOWN
             return Value(Kind.METHOD, ref=Bound(value, name, node))
         if kind is Kind.CLASS and isinstance(value.ref, ClassInfo):
@@ -532,11 +554,13 @@ class Expressions(Narrowing):
         return Value(Kind.METHOD, ref=Bound(value, name, node))
 
     def _member(self, value: Value, cls: ClassInfo, name: str, node: ast.expr) -> Value:
+        if self.self_stores is not None and name in self.self_stores and value.kind in (Kind.MODULE, Kind.INSTANCE):
+            return self.self_stores[name]
         method = self.engine.method(cls, name)
         if method is not None:
             names = method.decorator_names()
             closure = Closure(method, None if "builtins.staticmethod" in names else value)
-            if any(n.rpartition(".")[2] in ("property", "cached_property") for n in names):
+            if any(n.rpartition(".")[2] in _PROPERTIES for n in names):
                 return self.engine.invoke(closure, [], {}, node, self)
             return self.engine.decorated(closure, self)
         return self.engine.member(cls, name, value)
@@ -609,8 +633,9 @@ class Expressions(Narrowing):
             if narrowed.dead:
                 break
             self.state = narrowed
-        walrus = {n.target.id for n in ast.walk(node) if isinstance(n, ast.NamedExpr) and isinstance(n.target, ast.Name)}
-        env.update({name: self.state.env[name] for name in walrus if name in self.state.env})
+        if self.has_walrus:
+            inside = (n.target for n in walk(node) if isinstance(n, ast.NamedExpr))
+            env.update({name: self.state.env[name] for t in inside for name in target_names(t) if name in self.state.env})
         self.state = State(env, self.state.written or saved.written, saved.dead)
         self.facts.values[id(node)] = value or UNKNOWN
         return result

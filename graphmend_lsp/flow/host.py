@@ -84,6 +84,43 @@ DISABLED = frozenset(
         "torch.jit.unused",
     }
 )
+OPERATORS = frozenset(
+    {
+        "torch.library.custom_op",
+        "torch.library.triton_op",
+        "torch.library.impl",
+        "torch.library.impl_abstract",
+        "torch.library.register_fake",
+        "torch.library.register_kernel",
+        "torch.library.register_autograd",
+        "torch.library.register_vmap",
+        "torch._library.custom_op",
+        "torch._custom_op.impl.custom_op",
+        "torch.compiler.allow_in_graph",
+        "torch._dynamo.allow_in_graph",
+        "torch._dynamo.nonstrict_trace",
+        "torch.compiler.assume_constant_result",
+        "torch._dynamo.assume_constant_result",
+        "torch.jit.script",
+        "triton.jit",
+        "triton.autotune",
+        "triton.heuristics",
+        "numba.jit",
+        "numba.njit",
+    }
+)
+"""Decorators whose function is one node of the graph, or none of it: its body is not traced by TorchDynamo."""
+REGISTRATIONS = frozenset(
+    {"register_fake", "register_kernel", "register_autograd", "register_vmap", "register_torch_dispatch", "impl_abstract"}
+)
+"""Methods of such an operator that take another function of its own."""
+ARRAY_MAKERS = frozenset("array asarray arange linspace zeros ones full eye zeros_like ones_like".split())
+"""Functions of numpy that make an array, which TorchDynamo traces as a tensor."""
+ARRAY_FUNCTIONS = frozenset(
+    "prod sum mean max min sqrt log log2 exp abs ceil floor round power maximum minimum cumsum clip where argmax argmin "
+    "any all dot stack concatenate".split()
+)
+"""Functions of numpy that make one of a list or a shape."""
 SILENT_REGISTRIES = ("reorderable_logging_functions", "ignore_logging_functions", "ignore_logger_methods")
 """Sets in ``torch._dynamo.config`` whose members do not break."""
 
@@ -100,6 +137,7 @@ CHECKS = frozenset(
         "torch._check_type",
         "torch._check_not_implemented",
         "torch._check_tensor_all",
+        "torch._check_tensor_all_with",
         "torch._check_with",
         "torch._check_is_size",
     }

@@ -14,7 +14,7 @@ from typing import Any
 from graphmend_lsp.flow import host
 from graphmend_lsp.flow.base import visible
 from graphmend_lsp.flow.calls import Calls
-from graphmend_lsp.flow.events import Branch, Facts, Test, TryBlock
+from graphmend_lsp.flow.events import Branch, Context, Datum, Facts, Test, TryBlock
 from graphmend_lsp.flow.state import State, merge, same
 from graphmend_lsp.flow.values import (
     NONE,
@@ -29,6 +29,7 @@ from graphmend_lsp.flow.values import (
     join,
 )
 from graphmend_lsp.model.module import ClassInfo, FunctionInfo
+from graphmend_lsp.model.walk import walk
 
 _LOOP_PASSES = 4
 
@@ -58,19 +59,40 @@ class Interpreter(Calls):
         return self.facts
 
     def block(self, body: list[ast.stmt]) -> None:
+        outer = self.stmt
         for stmt in body:
             if self.state.dead:
-                return
-            outer = self.stmt
-            self.stmt = stmt
+                break
             method = self._STATEMENTS.get(type(stmt))
-            if method is not None:
+            if method is None:
+                continue
+            self.stmt = stmt
+            kept = (self.context, self.collector, len(self.breaks), len(self.continues), len(self.raises))
+            try:
                 method(self, stmt)
-            self.stmt = outer
+            except Exception:
+                self._skip(stmt, kept)
+        self.stmt = outer
+
+    def _skip(self, stmt: ast.stmt, kept: tuple[Context, list[Datum] | None, int, int, int]) -> None:
+        """An internal error in one statement (often: nested too deeply): nothing is known of what it does."""
+        self.engine.failed(self.function)
+        self.context, self.collector, breaks, continues, raises = kept
+        del self.breaks[breaks:], self.continues[continues:], self.raises[raises:]
+        self.stmt = stmt
+        self.write(None, stmt, f"line {stmt.lineno} could not be analysed")
+        self.facts.effects = self.facts.random = self.facts.raises = True
+        for node in walk(stmt):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                self.state.env[node.id] = UNKNOWN
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                self.state.env[node.name] = UNKNOWN
 
     # -- simple statements -----------------------------------------------------------------------
 
     def _expression(self, stmt: ast.Expr) -> None:
+        if self.self_stores is not None:
+            self.discarded = stmt.value  # run to learn what is set on self: not for what other functions do
         self.eval(stmt.value)
 
     def _assign(self, stmt: ast.Assign) -> None:
@@ -87,8 +109,7 @@ class Interpreter(Calls):
             self.bind(stmt.target, value)
 
     def _aug_assign(self, stmt: ast.AugAssign) -> None:
-        load = _as_load(stmt.target)
-        left = self.eval(load)
+        left = self._name(stmt.target) if isinstance(stmt.target, ast.Name) else self.eval(stmt.target)
         right = self.eval(stmt.value)
         if left.kind is Kind.TENSOR and not left.array:
             result = self.binary(stmt.op, left, right, stmt)
@@ -145,8 +166,7 @@ class Interpreter(Calls):
     def _store_attribute(self, target: ast.Attribute, value: Value) -> None:
         owner = self.eval(target.value)
         if isinstance(target.value, ast.Name) and target.value.id == "self" and self.self_stores is not None:
-            known = self.self_stores.get(target.attr)
-            self.self_stores[target.attr] = value if known is None else join(known, value)
+            self.set_on_self(target.attr, value)
             return
         if owner.kind is Kind.TENSOR:
             self.write(owner, target, f"`{self._short(target)}` is set")
@@ -163,6 +183,7 @@ class Interpreter(Calls):
         if owner.kind is Kind.TENSOR:
             self._store_tensor_item(target, owner, index, value)
             return
+        self._store_in_self(target.value, owner, value)
         local = isinstance(target.value, ast.Name) and owner.kind is Kind.CONTAINER and not visible(owner.roots)
         if not local:
             self.write(None, target, f"`{self._short(target)}` is stored")
@@ -175,6 +196,15 @@ class Interpreter(Calls):
                 keys = {index.const: value}
             element = value if owner.element is None else join(owner.element, value)
             self.state.env[target.value.id] = changed(owner, keys=keys, elements=None, element=element, truth=True)
+
+    def _store_in_self(self, node: ast.expr, owner: Value, value: Value) -> None:
+        """``self.items[k] = x``, where a method is run to learn what attributes hold."""
+        if self.self_stores is None or owner.kind not in (Kind.CONTAINER, Kind.UNKNOWN):
+            return
+        if not isinstance(node, ast.Attribute):
+            return
+        if isinstance(node.value, ast.Name) and node.value.id == "self":
+            self.set_on_self(node.attr, Value(Kind.CONTAINER, element=value, dtype=owner.dtype or "dict"))
 
     def _store_tensor_item(self, target: ast.Subscript, owner: Value, index: Value, value: Value) -> None:
         parts = index.elements if index.dtype == "tuple" and index.elements else (index,)
@@ -451,7 +481,7 @@ class Interpreter(Calls):
             self.state = saved
 
     def _bind_pattern(self, pattern: ast.pattern, subject: Value) -> None:
-        for node in ast.walk(pattern):
+        for node in walk(pattern):
             if isinstance(node, ast.MatchAs) and node.name:
                 whole = node is pattern and node.pattern is None
                 self.state.env[node.name] = subject if whole else self.element_of(subject)
@@ -491,13 +521,6 @@ class Interpreter(Calls):
         ast.Try: _try,
         ast.Match: _match,
     }
-
-
-def _as_load(target: ast.expr) -> ast.expr:
-    """An augmented assignment's target, to be read."""
-    if isinstance(target, ast.Name):
-        return ast.copy_location(ast.Name(target.id, ast.Load()), target)
-    return target
 
 
 def _caught(handler: ast.ExceptHandler) -> str:

@@ -15,9 +15,11 @@ from graphmend_lsp.flow.values import (
     Why,
     changed,
     container,
+    join_all,
     number,
 )
-from graphmend_lsp.model.module import ClassInfo, FunctionInfo, Module, own_nodes
+from graphmend_lsp.model.module import ClassInfo, FunctionInfo, Module
+from graphmend_lsp.model.walk import children, own_nodes, walk
 
 _TENSOR_NAMES = frozenset(
     "Tensor FloatTensor LongTensor IntTensor BoolTensor HalfTensor DoubleTensor ByteTensor BFloat16Tensor ShortTensor "
@@ -40,9 +42,13 @@ _SIZES = frozenset(
 )
 
 
-def annotation(node: ast.expr, module: Module, find: Callable[[str], ClassInfo | str | None], depth: int = 0) -> Value | None:
+Resolve = Callable[[ast.expr, Module], "Value | tuple[ast.expr, Module] | None"]
+"""What a name in an annotation is: objects of a class of the project, or another annotation (an alias)."""
+
+
+def annotation(node: ast.expr, module: Module, resolve: Resolve, depth: int = 0) -> Value | None:
     """Value that an annotation stands for; None where it says nothing."""
-    if depth > 6:
+    if depth > 8:
         return None
     if isinstance(node, ast.Constant):
         if node.value is None:
@@ -52,12 +58,16 @@ def annotation(node: ast.expr, module: Module, find: Callable[[str], ClassInfo |
                 inner = ast.parse(node.value.strip(), mode="eval").body
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 return None
-            return annotation(inner, module, find, depth + 1)
+            return annotation(inner, module, resolve, depth + 1)
         return None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        return _union([annotation(n, module, find, depth + 1) for n in (node.left, node.right)])
+        members: list[ast.expr] = []
+        while isinstance(node, ast.BinOp):
+            members.append(node.right)
+            node = node.left
+        return _union([annotation(n, module, resolve, depth + 1) for n in (node, *reversed(members))])
     if isinstance(node, ast.Subscript):
-        return _generic(node, module, find, depth)
+        return _generic(node, module, resolve, depth)
     if not isinstance(node, (ast.Name, ast.Attribute)):
         return None
     dotted = module.dotted(node)
@@ -71,25 +81,25 @@ def annotation(node: ast.expr, module: Module, find: Callable[[str], ClassInfo |
         return container(type_name="tuple" if name in _TUPLES else "list")
     if name in _DICTS:
         return Value(Kind.CONTAINER, dtype="dict")
-    found = find(dotted) if dotted is not None else module.find(last)
-    if isinstance(found, ClassInfo):
-        return Value(Kind.CLASS, ref=found)  # the engine turns it into an instance
     if dotted in ("torch.device", "torch.dtype", "torch.Size"):
         return Value(Kind.PYTHON, dtype="size" if name == "Size" else dotted)
-    return None
+    found = resolve(node, module)
+    if isinstance(found, tuple):
+        return annotation(found[0], found[1], resolve, depth + 1)
+    return found
 
 
 def _local_class(node: ast.expr, module: Module) -> bool:
     return isinstance(node, ast.Name) and isinstance(module.find(node.id), ClassInfo)
 
 
-def _generic(node: ast.Subscript, module: Module, find: Callable[[str], ClassInfo | str | None], depth: int) -> Value | None:
+def _generic(node: ast.Subscript, module: Module, resolve: Resolve, depth: int) -> Value | None:
     base = node.value
     name = base.attr if isinstance(base, ast.Attribute) else base.id if isinstance(base, ast.Name) else ""
     items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 
     def each(index: int) -> Value | None:
-        return annotation(items[index], module, find, depth + 1) if index < len(items) else None
+        return annotation(items[index], module, resolve, depth + 1) if index < len(items) else None
 
     if name == "Optional":
         inner = each(0)
@@ -123,9 +133,12 @@ def _union(members: list[Value | None]) -> Value | None:
     result = rest[0]
     if len(kinds) > 1:
         tensors = [m for m in rest if m.kind is Kind.TENSOR]
-        result = changed(tensors[0], mixed=True) if tensors else UNKNOWN
-    elif len(rest) > 1 and result.kind in (Kind.PYTHON, Kind.CLASS):
-        result = PYTHON if result.kind is Kind.PYTHON else UNKNOWN
+        others = tuple(m for m in rest if m.kind is not Kind.TENSOR)
+        result = changed(tensors[0], mixed=True, options=others) if tensors else join_all(others) or UNKNOWN
+    elif len(rest) > 1 and result.kind is Kind.PYTHON:
+        result = PYTHON
+    elif len(rest) > 1 and result.kind in (Kind.MODULE, Kind.INSTANCE):
+        result = join_all(tuple(rest)) or UNKNOWN
     elif len(rest) > 1 and result.kind is Kind.CONTAINER:
         result = next((m for m in rest if m.element is not None), result)
         result = changed(result, elements=None)
@@ -145,11 +158,17 @@ class Uses:
         """For each name, the targets of loops and comprehensions over it."""
         self.stored: dict[str, tuple[int, int]] = {}
         self.self_updates: set[str] = set()
+        self.counted: set[str] = set()
+        """Names that are an index, or compared with an int where Python needs a bool."""
         for node in own_nodes(function.node):
             self._add(node)
 
     def _add(self, node: ast.AST) -> None:
-        for child in ast.iter_child_nodes(node):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name):
+            self.counted.add(node.slice.id)
+        elif isinstance(node, (ast.If, ast.While, ast.IfExp)):
+            self._add_test(node.test)
+        for child in children(node):
             if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
                 self.by_name.setdefault(child.id, []).append(node)
             elif isinstance(child, (ast.BinOp, ast.Compare, ast.UnaryOp)) and isinstance(node, (ast.Attribute, ast.Assign)):
@@ -167,16 +186,32 @@ class Uses:
         elif isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Name) and any(
-                    isinstance(n, ast.Name) and n.id == target.id for n in ast.walk(node.value)
+                    isinstance(n, ast.Name) and n.id == target.id for n in walk(node.value)
                 ):
                     self.self_updates.add(target.id)
         elif isinstance(node, (ast.For, ast.comprehension)):
             if isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Name):
                 self.loops.setdefault(node.iter.id, []).append(node.target.id)
 
+    def _add_test(self, test: ast.expr) -> None:
+        todo = [test]
+        while todo:
+            item = todo.pop()
+            if isinstance(item, ast.BoolOp):
+                todo += item.values
+            elif isinstance(item, ast.UnaryOp):
+                todo.append(item.operand)
+            elif isinstance(item, ast.Compare) and isinstance(item.ops[0], (ast.Eq, ast.NotEq)):
+                if isinstance(item.left, ast.Name) and _is_int(item.comparators[0]):
+                    self.counted.add(item.left.id)
+
     def expressions(self, name: str) -> list[ast.expr]:
         found = [n for n in self.by_name.get(name, ()) if isinstance(n, ast.expr)]
         return sorted(found, key=_position)
+
+
+def _is_int(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int
 
 
 def _operands(node: ast.expr) -> set[str]:
@@ -229,7 +264,7 @@ def iterated_as_tensors(uses: Uses, name: str, is_torch_module: Callable[[ast.ex
 
 def used_as_python(uses: Uses, name: str) -> bool:
     """Whether some use is one that no tensor allows, or one that says nothing for a tensor."""
-    return any(_python_use(node, name) for node in uses.by_name.get(name, ()))
+    return name in uses.counted or any(_python_use(node, name) for node in uses.by_name.get(name, ()))
 
 
 def _python_use(node: ast.AST, name: str) -> bool:

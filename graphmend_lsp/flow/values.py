@@ -324,7 +324,7 @@ def _join_keys(a: Value, b: Value) -> Mapping[str, Value] | None:
         return a.keys if a.keys is b.keys else None
     if a.kind is Kind.MODULE:  # a constructor's arguments: one that only one of them got is not known
         return {key: join(a.keys.get(key, PYTHON), b.keys.get(key, PYTHON)) for key in {**a.keys, **b.keys}}
-    return {key: join(a.keys[key], b.keys[key]) for key in a.keys if key in b.keys}
+    return {key: join(a.keys.get(key, NONE), b.keys.get(key, NONE)) for key in {**a.keys, **b.keys}}
 
 
 def all_roots(value: Value | None, depth: int = 0) -> frozenset[Root]:

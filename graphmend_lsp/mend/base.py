@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from graphmend_lsp.flow.engine import Engine
@@ -24,7 +25,8 @@ class Site:
     event: Event
     facts: Facts
     others: tuple[Facts, ...]
-    callers: tuple[Facts, ...]
+    callers: Mapping[ast.AST, list[Facts]]
+    """Facts of the functions that call a function, by its node."""
     engine: Engine
     module: Module
     reserved: set[str] = field(default_factory=set[str])

@@ -27,6 +27,8 @@ class Condition:
     before: list[str] = field(default_factory=list[str])
     exact: bool = True
     python: bool = False
+    differs: bool = False
+    """Holds as well where two shapes differ (``not torch.equal``): the other side was never computed then."""
     loose: bool = False
     """Whether ``text`` needs parentheses as a part of an ``and``."""
     issues: list[Issue] = field(default_factory=list[Issue])
@@ -74,6 +76,7 @@ class Conditions:
             self.result.static.append(f"{left}.shape == {right}.shape")
             return f"({left} == {right}).all()"
         self.result.python, self.result.exact, self.result.loose = True, False, True
+        self.result.differs = True
         return f"{left}.shape != {right}.shape or ({left} != {right}).any()"
 
     def _issue(self, reason: Reason, message: str, node: ast.AST, *, fatal: bool = True) -> None:

@@ -15,6 +15,7 @@ from graphmend_lsp.mend.base import Helper, Site
 from graphmend_lsp.mend.layout import call, indent_unit, line_width, reindent
 from graphmend_lsp.mend.sources import one_line, replaced
 from graphmend_lsp.mend.spelling import runtime_name
+from graphmend_lsp.model.module import ClassInfo
 
 CAPTURING_CONTEXTS = (
     "catch_warnings",
@@ -27,7 +28,9 @@ CAPTURING_CONTEXTS = (
 )
 
 
-_FRAME_NAMES = frozenset({"locals", "vars", "dir", "globals", "super", "eval", "exec", "__class__"})
+_HISTORY_FLAGS = frozenset({"requires_grad", "is_leaf"})
+_HISTORY = _HISTORY_FLAGS | {"grad_fn", "grad", "_version", "data_ptr", "storage", "untyped_storage", "_base", "retains_grad"}
+_FRAME_NAMES = frozenset({"id", "locals", "vars", "dir", "globals", "super", "eval", "exec", "__class__"})
 
 
 def _placed(node: ast.expr, text: str) -> bool:
@@ -95,6 +98,8 @@ class _Lowering:
             if isinstance(node, ast.Name):
                 self._name(node, bound)
                 return
+            if isinstance(node, ast.Attribute) and node.attr in _HISTORY and self._history(node):
+                return
             if isinstance(node, (ast.Attribute, ast.Call)) and self._object(node, bound, lazy=lazy):
                 return
             if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom)):
@@ -110,6 +115,16 @@ class _Lowering:
         conditional = _conditional_parts(node)
         for child in ast.iter_child_nodes(node):
             self.visit(child, bound, lazy=lazy or child in conditional)
+
+    def _history(self, node: ast.Attribute) -> bool:
+        """What a tensor says of its gradient history is another thing inside an operator."""
+        if self.site.value(node.value).kind is not Kind.TENSOR:
+            return False
+        if node.attr in _HISTORY_FLAGS:
+            self._cut(node, names.from_expression(node))
+        else:
+            self.refuse("unsupported", f"`{self.site.source(node)}` is not the same inside an operator of the graph")
+        return True
 
     def _name(self, node: ast.Name, bound: frozenset[str]) -> None:
         if node.id not in bound and isinstance(node.ctx, ast.Load):
@@ -150,7 +165,7 @@ class _Lowering:
         if bindings is None or any(b.kind != "value" for b in bindings):
             return
         value = self.site.engine.global_value(self.site.module, name)
-        if name in self.site.module.rebound or value.kind is Kind.CONTAINER:
+        if name in self.site.module.rebound or value.kind in (Kind.CONTAINER, Kind.TENSOR):
             if isinstance(node, ast.Name):
                 self._parameter(name, name)
             else:
@@ -205,15 +220,19 @@ class _Lowering:
     def _object(self, node: ast.Attribute | ast.Call, bound: frozenset[str], *, lazy: bool) -> bool:
         """Attributes and calls of local objects: pass the value, not the object."""
         root = _root(node)
-        if not isinstance(root, ast.Name) or root.id in bound or root.id not in self.locals or root.id in self.imported:
+        if not isinstance(root, ast.Name) or root.id in bound or root.id in self.imported:
             return False
+        if root.id not in self.locals:
+            return self._global_object(node, root, lazy=lazy)
         owner = self.site.value(root)
         if owner.kind in (Kind.TENSOR, Kind.CONTAINER) and root.id != "self":
             return False
         if isinstance(node, ast.Call):
             return self._object_call(node, owner, lazy=lazy)
         value = self.site.value(node)
-        if lazy and not self._always_there(node):
+        if value.kind is Kind.METHOD and value.ref is not None and value.ref.receiver.kind is Kind.TENSOR:
+            return False  # descend to the attribute that holds the tensor
+        if lazy and (not self._always_there(node) or self._is_property(node)):
             self.refuse("may-raise", f"`{self.site.source(node)}` is read only if the tests before it hold")
             return True
         if value.kind is Kind.LOGGER:
@@ -221,6 +240,24 @@ class _Lowering:
             return True
         self._cut(node, node.attr)
         return True
+
+    def _global_object(self, node: ast.Attribute | ast.Call, root: ast.Name, *, lazy: bool) -> bool:
+        """An attribute of a module-level object or class: its value at the call counts if the function writes."""
+        value = self.site.value(root)
+        if isinstance(node, ast.Call) or value.kind not in (Kind.INSTANCE, Kind.CLASS, Kind.MODULE):
+            return False
+        if self.site.facts.writes is None and self.site.event.written is None:
+            return False
+        if lazy or self.site.value(node).kind is Kind.METHOD:
+            self.refuse("state-write", f"`{self.site.source(node)}` may change before the graph runs")
+        else:
+            self._cut(node, node.attr)
+        return True
+
+    def _is_property(self, node: ast.Attribute) -> bool:
+        owner = self.site.value(node.value)
+        method = self.site.engine.method(owner.ref, node.attr) if isinstance(owner.ref, ClassInfo) else None
+        return method is not None
 
     def _always_there(self, node: ast.Attribute) -> bool:
         """Whether reading the attribute raises nothing: one of ``self``, or of an object that is not None."""

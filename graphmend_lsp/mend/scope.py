@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphmend_lsp.model.module import FunctionInfo, child_statements, own_nodes
+from graphmend_lsp.model.module import FunctionInfo, own_nodes
 
 
 def reads(node: ast.AST) -> set[str]:
@@ -111,22 +111,105 @@ def following(block: list[ast.stmt], stmt: ast.stmt) -> list[ast.stmt]:
 
 
 def read_after(function: FunctionInfo, stmt: ast.stmt, name: str) -> bool:
-    """Whether ``name`` may be read after ``stmt`` (by position; anywhere in a loop around it counts)."""
-    end = (stmt.end_lineno or stmt.lineno, stmt.end_col_offset or 0)
-    inside = {id(n) for n in ast.walk(stmt)}
+    """Whether ``name`` may be read after ``stmt`` before it is bound anew."""
     if name in _read_by_closures(function):
         return True
-    loop = _loop_around(function, stmt)
-    loop_nodes = {id(n) for n in ast.walk(loop)} if loop is not None else set[int]()
-    for node in ast.walk(function.node):
-        if not isinstance(node, ast.Name) or node.id != name or id(node) in inside:
-            continue
-        augmented = isinstance(node.ctx, ast.Store) and _augments(function, node)
-        if not isinstance(node.ctx, ast.Load) and not augmented:
-            continue
-        if (node.lineno, node.col_offset) >= end or id(node) in loop_nodes:
-            return True
+    path = _path_to(function, stmt)
+    for index in range(len(path) - 1, -1, -1):
+        block, position = path[index]
+        found = _first_use(block[position + 1 :], name)
+        if found is not None:
+            return found == "read"
+        if index == 0:
+            break
+        parent = path[index - 1][0][path[index - 1][1]]
+        if isinstance(parent, (ast.For, ast.AsyncFor, ast.While)) and block is not parent.orelse:
+            # Around the loop once more: its head, then its body from the start.
+            head = parent.test if isinstance(parent, ast.While) else None
+            if head is not None and name in reads(head):
+                return True
+            again = _first_use(block, name)
+            if again == "read":
+                return True
+            if parent.orelse and _first_use(parent.orelse, name) == "read":
+                return True
+        if isinstance(parent, ast.Try):
+            later = [*(s for h in parent.handlers for s in h.body), *parent.orelse, *parent.finalbody]
+            if _may_read(later, name):
+                return True
     return False
+
+
+def _path_to(function: FunctionInfo, stmt: ast.stmt) -> list[tuple[list[ast.stmt], int]]:
+    """Blocks from the function's body down to the one with ``stmt``, each with the index inside it."""
+    todo: list[tuple[list[ast.stmt], list[tuple[list[ast.stmt], int]]]] = [(function.body, [])]
+    while todo:
+        block, above = todo.pop()
+        for index, item in enumerate(block):
+            path = [*above, (block, index)]
+            if item is stmt:
+                return path
+            todo.extend((inner, path) for inner in _blocks(item))
+    return []
+
+
+def _first_use(block: list[ast.stmt], name: str) -> str | None:
+    """Whether a block surely binds ``name`` before reading it ("bound"), may read it first ("read"), or neither."""
+    jumps = False
+    for stmt in block:
+        found = _use_in(stmt, name)
+        if found is not None:
+            return None if jumps and found == "bound" else found
+        jumps = jumps or _jumps(stmt)
+    return None
+
+
+def _jumps(stmt: ast.stmt) -> bool:
+    """Whether a ``break`` or ``continue`` in it may skip what follows."""
+    todo: list[ast.stmt] = [stmt]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, (ast.Break, ast.Continue)):
+            return True
+        if not isinstance(item, (ast.For, ast.AsyncFor, ast.While)):
+            todo.extend(inner for block in _blocks(item) for inner in block)
+    return False
+
+
+def _may_read(block: list[ast.stmt], name: str) -> bool:
+    return any(name in reads(stmt) for stmt in block)
+
+
+def _use_in(stmt: ast.stmt, name: str) -> str | None:
+    if isinstance(stmt, ast.If):
+        if name in reads(stmt.test):
+            return "read"
+        sides = (_first_use(stmt.body, name), _first_use(stmt.orelse, name))
+        if "read" in sides:
+            return "read"
+        return "bound" if sides == ("bound", "bound") else None
+    if isinstance(stmt, (ast.For, ast.AsyncFor, ast.While)):
+        head = stmt.test if isinstance(stmt, ast.While) else stmt.iter
+        if name in reads(head):
+            return "read"
+        if not isinstance(stmt, ast.While) and name in writes(stmt.target):
+            return "read" if _may_read(stmt.orelse, name) else None
+        return "read" if "read" in (_first_use(stmt.body, name), _first_use(stmt.orelse, name)) else None
+    if isinstance(stmt, (ast.With, ast.AsyncWith)):
+        if any(name in reads(item.context_expr) for item in stmt.items):
+            return "read"
+        return _first_use(stmt.body, name)
+    if isinstance(stmt, (ast.Try, ast.Match)):
+        return "read" if name in reads(stmt) else None
+    if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return "read" if name in reads(stmt) else None
+    if name in reads(stmt):
+        return "read"
+    if isinstance(stmt, (ast.Return, ast.Raise)):
+        return "bound"  # nothing behind it runs
+    if isinstance(stmt, (ast.Break, ast.Continue)):
+        return None
+    return "bound" if name in writes(stmt) else None
 
 
 def _read_by_closures(function: FunctionInfo) -> set[str]:
@@ -136,21 +219,6 @@ def _read_by_closures(function: FunctionInfo) -> set[str]:
         if node is not function.node and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             found |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     return found
-
-
-def _augments(function: FunctionInfo, name: ast.Name) -> bool:
-    return any(isinstance(n, ast.AugAssign) and n.target is name for n in ast.walk(function.node))
-
-
-def _loop_around(function: FunctionInfo, stmt: ast.stmt) -> ast.stmt | None:
-    """The outermost loop around a statement."""
-    todo: list[ast.stmt] = list(function.body)
-    while todo:
-        node = todo.pop()
-        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)) and any(n is stmt for n in ast.walk(node)):
-            return node
-        todo.extend(child_statements(node))
-    return None
 
 
 def local_imports(function: FunctionInfo) -> dict[str, ast.stmt]:

@@ -46,9 +46,9 @@ def splice(text: str, parsed: Parsed, jobs: Sequence[tuple[Site, Draft]], place:
         if added:
             line = _helper_line(chunk, parsed)
             helpers[line] = helpers.get(line, "") + added
-    edits += [Edit(Span(line, 0, line, 0), added) for line, added in helpers.items()]
     edits += _imports(text, parsed, runtime, any(d.needs_torch for _, d in jobs), place, module, end)
-    edits.sort()
+    edits += [Edit(Span(line, 0, line, 0), added) for line, added in helpers.items()]
+    edits.sort(key=lambda edit: edit.span)  # stable: imports stay before helpers at the same place
     if not _parses(apply_edits(text, edits)):
         return Refusal("splice", "unsupported", "the rewritten code does not parse (please report this)")
     creates = (NewFile(place.path, place.text),) if runtime and place.path and place.text is not None else ()
@@ -486,7 +486,7 @@ def _import_edit(text: str, parsed: Parsed, lines: list[str], end: str) -> Edit:
     anchor = after or docstring
     if anchor is None or not anchor.nodes:
         line = _first_code_line(text, parsed)
-        return Edit(Span(line, 0, line, 0), body + end)
+        return Edit(Span(line, 0, line, 0), body + end * 2)
     last = max((n.end_lineno or n.lineno) for n in anchor.nodes) + anchor.shift
     all_lines = split_lines(text)
     if after is None:

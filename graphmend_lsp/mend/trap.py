@@ -6,7 +6,7 @@ import ast
 import re
 
 from graphmend_lsp.finding import Offer, Refusal
-from graphmend_lsp.flow.events import Facts
+from graphmend_lsp.flow.events import Context, Facts
 from graphmend_lsp.flow.host import TRANSPARENT_CONTEXTS
 from graphmend_lsp.flow.values import Kind
 from graphmend_lsp.mend import effects, names, scope
@@ -160,8 +160,13 @@ def _caught(site: Site, target: ast.stmt) -> Refusal | None:
     if site.event.context.tries:
         return Refusal("trap", "caught-exception", "a `try` around the check may catch the exception, or clean up after it")
     for context in site.event.context.withs:
-        if "suppress" in context or "raises" in context:
+        if _swallows(context):
             return Refusal("trap", "caught-exception", f"`with {context}` catches the exception")
+    for facts, _, contexts in _calls_of(site):
+        for context in contexts:
+            if context.tries or any(_swallows(name) for name in context.withs):
+                message = f"`{facts.function.qualname}` calls the function with the check where the exception may be caught"
+                return Refusal("trap", "caught-exception", message)
     for function in site.module.functions:
         for node in ast.walk(function.node):
             if isinstance(node, ast.Try) and node.handlers and _calls(node.body, site.function.name):
@@ -170,6 +175,10 @@ def _caught(site: Site, target: ast.stmt) -> Refusal | None:
                         message = f"`{function.qualname}` calls `{site.function.name}` in a `try` that catches the exception"
                         return Refusal("trap", "caught-exception", message)
     return None
+
+
+def _swallows(context: str) -> bool:
+    return "suppress" in context or "raises" in context or "ExitStack" in context
 
 
 def _raised_names(target: ast.stmt, site: Site) -> set[str]:
@@ -214,16 +223,31 @@ def _written_before(site: Site) -> str | None:
         for event in facts.events:
             if event.node is site.event.node and event.written is not None:
                 return f"{event.written.message} before the check"
-    seen: set[int] = set()
-    todo: list[Facts] = list(site.callers)
-    while todo:
-        facts = todo.pop()
-        if id(facts) in seen:
-            continue
-        seen.add(id(facts))
-        if facts.writes is not None and facts.function is not site.function:
-            return f"in `{facts.function.qualname}`, {facts.writes.message}, which may come before the check"
+    for facts, node, contexts in _calls_of(site):
+        why = facts.written_at.get(node)
+        if why is not None:
+            return f"{why.message} in `{facts.function.qualname}`, before it calls the function with the check"
+        for context in contexts:
+            if context.withs or context.no_grad:
+                name = context.withs[0] if context.withs else "torch.no_grad"
+                return f"`{name}` is switched on in `{facts.function.qualname}` before the check"
     return None
+
+
+def _calls_of(site: Site) -> list[tuple[Facts, ast.AST, list[Context]]]:
+    """Every call in the region that leads to the site: the caller, the function it calls, what is around the call."""
+    found: list[tuple[Facts, ast.AST, list[Context]]] = []
+    todo: list[ast.AST] = [site.function.node]
+    seen: set[ast.AST] = set()
+    while todo:
+        node = todo.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        for facts in site.callers.get(node, ()):
+            found.append((facts, node, facts.call_contexts.get(node, [])))
+            todo.append(facts.function.node)
+    return found
 
 
 # -- torch._assert_async ----------------------------------------------------------------------------------

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from graphmend_lsp.model.attributes import attributes_set
 from graphmend_lsp.model.program import ProgramView
+from graphmend_lsp.model.walk import own_nodes, walk
 from graphmend_lsp.parse import Chunk, Parsed, Place, parse
 from graphmend_lsp.text import Span
 
@@ -25,12 +27,18 @@ class FunctionInfo:
     module: Module
     cls: ClassInfo | None = None
     parent: FunctionInfo | None = None
+    receiver: ClassInfo | None = None
+    """The class of ``self`` where it is a subclass that inherits the method."""
+
+    def inherited_by(self, cls: ClassInfo) -> FunctionInfo:
+        """The same method, called on an object of a subclass."""
+        return self if cls is self.cls else replace(self, receiver=cls)
 
     @property
     def decorators(self) -> list[ast.expr]:
         return [] if isinstance(self.node, ast.Lambda) else self.node.decorator_list
 
-    @property
+    @cached_property
     def body(self) -> list[ast.stmt]:
         if isinstance(self.node, ast.Lambda):
             return [ast.copy_location(ast.Return(self.node.body), self.node.body)]
@@ -38,7 +46,14 @@ class FunctionInfo:
 
     @cached_property
     def is_generator(self) -> bool:
+        if isinstance(self.node, ast.Lambda) or "yield" not in self.chunk.text:
+            return False
         return any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in own_nodes(self.node))
+
+    @cached_property
+    def sets_on_self(self) -> frozenset[str]:
+        """Names of attributes the method sets on ``self`` or adds to, ``register_buffer("name", ...)`` included."""
+        return frozenset(attributes_set(self.node))
 
     @cached_property
     def stores(self) -> frozenset[str]:
@@ -156,9 +171,10 @@ class Module:
     ) -> FunctionInfo:
         function = FunctionInfo(node.name, prefix + node.name, node, chunk, self, cls, parent)
         self.functions.append(function)
-        for inner in own_nodes(node):
-            if isinstance(inner, ast.Global):
-                self.rebound.update(inner.names)
+        if "global " in chunk.text:
+            for inner in own_nodes(node):
+                if isinstance(inner, ast.Global):
+                    self.rebound.update(inner.names)
         return function
 
     def _class(self, node: ast.ClassDef, chunk: Chunk, prefix: str) -> ClassInfo:
@@ -169,7 +185,7 @@ class Module:
             item = todo.pop(0)
             if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 method = self._function(item, chunk, cls, None, f"{cls.qualname}.")
-                if not any(name.endswith(".setter") for name in method.decorator_names()):
+                if not _sets_property(item):
                     cls.methods[item.name] = method
             elif isinstance(item, ast.ClassDef):
                 cls.inner[item.name] = self._class(item, chunk, f"{cls.qualname}.")
@@ -304,6 +320,11 @@ def canonical(name: str) -> str:
     return name
 
 
+def _sets_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """``@name.setter`` and ``@name.deleter`` leave the getter what it is."""
+    return any(isinstance(d, ast.Attribute) and d.attr in ("setter", "deleter") for d in node.decorator_list)
+
+
 def child_statements(node: ast.AST) -> Iterator[ast.stmt]:
     """Statements directly inside a compound statement (not those of functions and classes)."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -314,23 +335,6 @@ def child_statements(node: ast.AST) -> Iterator[ast.stmt]:
             yield from (item for item in block if isinstance(item, ast.stmt))  # pyright: ignore[reportUnknownVariableType]
     for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
         yield from part.body
-
-
-def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes inside a function, those of functions and classes nested in it excluded."""
-    todo: list[ast.AST] = list(_inside(node))
-    while todo:
-        item = todo.pop()
-        yield item
-        if not isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            todo.extend(ast.iter_child_nodes(item))
-
-
-def _inside(node: ast.AST) -> Iterable[ast.AST]:
-    if isinstance(node, ast.Lambda):
-        return (node.body,)
-    body: list[ast.AST] = getattr(node, "body", [])
-    return body
 
 
 def target_names(target: ast.AST) -> Iterator[str]:
@@ -372,4 +376,4 @@ def stored_names(function: ast.AST) -> Iterator[str]:
 
 
 def _mentions(node: ast.AST, name: str) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+    return any(isinstance(n, ast.Name) and n.id == name for n in walk(node))

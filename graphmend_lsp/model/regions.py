@@ -7,12 +7,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from graphmend_lsp.model.module import ClassInfo, FunctionInfo, Module
+from graphmend_lsp.model.module import ClassInfo, FunctionInfo, FunctionNode, Module
+from graphmend_lsp.model.walk import walk
 from graphmend_lsp.parse import Chunk, Place
 
 EntryKind = Literal["compile", "export", "named", "implied"]
 _COMPILE = frozenset({"torch.compile", "torch._dynamo.optimize", "torch.compiler.compile"})
 _FRAMEWORK = frozenset({"support_torch_compile"})
+_NOT_IN_FORWARD = frozenset(
+    "_init_weights init_weights reset_parameters extra_repr train eval get_input_embeddings set_input_embeddings "
+    "get_output_embeddings set_output_embeddings prepare_inputs_for_generation _reorder_cache tie_weights "
+    "resize_token_embeddings get_encoder get_decoder set_decoder from_pretrained save_pretrained configure_optimizers "
+    "training_step validation_step load_state_dict state_dict".split()
+)
+Method = Callable[[ClassInfo, str], "FunctionInfo | None"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +39,8 @@ class Entry:
 
     @property
     def name(self) -> str:
-        return self.function.qualname
+        receiver = self.function.receiver
+        return self.function.qualname if receiver is None else f"{receiver.qualname}.{self.function.name}"
 
 
 def entries(
@@ -41,27 +50,53 @@ def entries(
     method: Callable[[ClassInfo, str], FunctionInfo | None],
 ) -> list[Entry]:
     """All entries of a file: named by the user, compiled in the source, implied by ``nn.Module``."""
-    found: dict[int, Entry] = {}
+    found: dict[tuple[FunctionNode, ClassInfo | None], Entry] = {}
 
     def add(entry: Entry) -> None:
-        known = found.get(id(entry.function))
+        key = (entry.function.node, entry.function.receiver)
+        known = found.get(key)
         if known is None or (entry.explicit and not known.explicit) or (entry.fullgraph and not known.fullgraph):
-            found[id(entry.function)] = entry
+            found[key] = entry
 
     for name in named:
         target = module.find(name)
-        function = method(target, "forward") or method(target, "__call__") if isinstance(target, ClassInfo) else target
-        if function is not None and function.module is module:
+        function = _forward_of(target, method) if isinstance(target, ClassInfo) else target
+        if function is not None:
             add(Entry(function, "named", None, f"`{name}` is named as an entry"))
     finder = _Finder(module, is_module, method)
     for entry in finder.run():
         add(entry)
     for cls in module.classes:
-        if "forward" in cls.methods and is_module(cls):
-            function = cls.methods["forward"]
-            place = Place(cls.chunk.id, _name_span(cls.chunk, function))
+        if not is_module(cls):
+            continue
+        function = cls.methods.get("forward")
+        if function is None and _overrides(cls, method):
+            function = _forward_of(cls, method)
+        if function is not None and function.module is not module:
+            message = f"`{cls.name}` is an nn.Module: its forward (inherited) may be compiled"
+            add(Entry(function, "implied", None, message))
+        elif function is not None:
+            span = _name_span(cls.chunk, function) if function.cls is cls else header_span(cls.chunk, cls.node)
+            place = Place(cls.chunk.id, span)
             add(Entry(function, "implied", place, f"`{cls.name}` is an nn.Module: its forward may be compiled"))
     return list(found.values())
+
+
+def _forward_of(cls: ClassInfo, method: Method) -> FunctionInfo | None:
+    """What runs when an object of the class is called."""
+    function = method(cls, "forward") or method(cls, "__call__")
+    return None if function is None else function.inherited_by(cls)
+
+
+def _overrides(cls: ClassInfo, method: Method) -> bool:
+    """Whether the class changes what an inherited ``forward`` does: it overrides a method that may be called there."""
+    inherited = method(cls, "forward")
+    if inherited is None or inherited.cls is None:
+        return False
+    return any(
+        name not in _NOT_IN_FORWARD and not name.startswith("__") and method(inherited.cls, name) is not None
+        for name in cls.methods
+    )
 
 
 def _name_span(chunk: Chunk, function: FunctionInfo) -> object:
@@ -140,7 +175,7 @@ class _Finder:
         return []
 
     def _calls(self, top: ast.stmt, chunk: Chunk) -> Iterator[Entry]:
-        for node in ast.walk(top):
+        for node in walk(top):
             if not isinstance(node, ast.Call):
                 continue
             place = Place(chunk.id, chunk.span(node))
@@ -217,9 +252,9 @@ class _Finder:
                 yield from self._forward(cls)
 
     def _forward(self, cls: ClassInfo) -> Iterator[FunctionInfo]:
-        method = self.method(cls, "forward") or self.method(cls, "__call__")
-        if method is not None and method.module is self.module:
-            yield method
+        function = _forward_of(cls, self.method)
+        if function is not None:
+            yield function
 
 
 def _fullgraph(keywords: list[ast.keyword]) -> bool:
@@ -227,7 +262,7 @@ def _fullgraph(keywords: list[ast.keyword]) -> bool:
 
 
 def _local_values(top: ast.stmt, name: str) -> Iterator[ast.AST]:
-    for node in ast.walk(top):
+    for node in walk(top):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Name) and target.id == name:
@@ -235,7 +270,7 @@ def _local_values(top: ast.stmt, name: str) -> Iterator[ast.AST]:
 
 
 def _self_values(top: ast.stmt, name: str) -> Iterator[ast.AST]:
-    for node in ast.walk(top):
+    for node in walk(top):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Attribute) and target.attr == name:

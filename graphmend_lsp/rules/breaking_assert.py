@@ -5,7 +5,7 @@ An assertion on a tensor in a form that breaks the graph.
 ## What it does
 Flags `assert` on a tensor's value where the message is not a constant (an f-string breaks even if it formats static values only),
 where the test is `not t`, has `and`/`or` of several tensors, a chained comparison, `any()`/`all()`, `torch.equal`,
-`torch.allclose` or `.item()`; and `torch._assert`, `torch._check*` with a tensor.
+`torch.allclose` or `.item()`; and `torch._assert`, `torch._check*` with a tensor, or with a message function that refers to one.
 `assert tensor, "constant"` (or without a message) does not break and is not flagged: TorchDynamo turns it into an assertion of the graph.
 
 ## Why is this bad?
@@ -40,6 +40,7 @@ from __future__ import annotations
 import ast
 
 from graphmend_lsp.flow.events import Event, Test
+from graphmend_lsp.flow.values import Kind
 from graphmend_lsp.rules.base import Flag, Spec, source
 
 SPEC = Spec("GM302", "breaking-assert", ("assert", "check"), "GB0170")
@@ -56,6 +57,9 @@ def flag(event: Event) -> Flag | None:
         return Flag(node, message, event.test.data[0].value.why)
     if isinstance(node, ast.Call):
         why = event.value.why if event.value is not None else None
+        if event.name != "torch._assert" and (event.value is None or event.value.kind is Kind.PYTHON):
+            message = f"the message of this `{event.name}` is not made of constants only; torch.compile splits the graph here"
+            return Flag(node, message)
         return Flag(node, f"`{event.name}` needs the tensor's value on the host{{origin}}; torch.compile splits the graph here", why)
     return None
 

@@ -30,6 +30,15 @@ class Statements:
 
     def __init__(self, text: str) -> None:
         self._headers = headers(text)
+        self._blocks = [
+            (node.lineno, node.end_lineno or node.lineno)
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, (ast.If, ast.For, ast.While, ast.Match))
+        ]
+
+    def blocks_around(self, line: int) -> list[int]:
+        """First lines of the tests and loops that a line stands in."""
+        return [first for first, last in self._blocks if first <= line <= last]
 
     def at(self, line: int) -> tuple[int, int] | None:
         """The innermost header that contains a line."""
@@ -48,3 +57,21 @@ def expected(text: str) -> set[tuple[int, str]]:
             assert header is not None, f"line {token.start[0]}: a mark without a statement"
             found |= {(header[0], code) for code in re.findall(r"GM\d{3}", match.group(1))}
     return found
+
+
+def touched(before: str, after: str) -> set[str]:
+    """Top-level names of ``after`` whose definition differs from that in ``before``, or which use such a name."""
+
+    def definitions(text: str) -> dict[str, tuple[str, set[str]]]:
+        found: dict[str, tuple[str, set[str]]] = {}
+        for node in ast.parse(text).body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+                found[node.name] = ast.dump(node), names
+        return found
+
+    old, new = definitions(before), definitions(after)
+    changed = {name for name, (dump, _) in new.items() if name not in old or old[name][0] != dump}
+    while more := {name for name, (_, used) in new.items() if used & changed} - changed:
+        changed |= more
+    return changed

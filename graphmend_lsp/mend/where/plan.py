@@ -137,7 +137,7 @@ class Writer:
 def _not_selectable(value: Value, what: str) -> tuple[Reason, str] | None:
     if value.null is not Null.NEVER:
         return "host-value", f"{what} may be None: torch.where cannot select None"
-    if value.kind in (Kind.PYTHON, Kind.SCALAR) or value.mixed:
+    if value.kind in (Kind.PYTHON, Kind.SCALAR) or any(o.kind is not Kind.UNKNOWN for o in value.options):
         return "host-value", f"{what} is a Python value on one path, which torch.where would turn into a tensor"
     if value.array:
         return "unsupported", f"{what} is a numpy array"

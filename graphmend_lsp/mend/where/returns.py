@@ -66,6 +66,8 @@ class Returns(Arms):
             issue = alias_issue(self.site, None, sides, node, "the returned value")
             if issue is not None:
                 self.plan.issues.append(issue)
+        if condition.differs and not all(isinstance(two, (ast.Name, ast.Constant)) for _, two in pairs):
+            self.plan.refuse("may-raise", "the other side may not fit where the shapes differ", node)
         if condition.static and between:
             if all(isinstance(one, ast.Name) for one, _ in pairs):
                 # Nothing is computed for the static part's sake: the selection takes it as a Python bool.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 
-from graphmend_lsp.flow.values import UNKNOWN, Root, Value
+from graphmend_lsp.flow.values import UNKNOWN, Root, Value, all_roots
 from graphmend_lsp.mend import names, scope
 from graphmend_lsp.mend.aliases import alias_issue
 from graphmend_lsp.mend.base import Replacement, Site
 from graphmend_lsp.mend.conditions import Condition
 from graphmend_lsp.mend.layout import call, reindent
+from graphmend_lsp.mend.legality import Issue
 from graphmend_lsp.mend.where.arms import Arm
 from graphmend_lsp.mend.where.inplace import InPlace
 from graphmend_lsp.mend.where.plan import Plan
@@ -104,12 +105,28 @@ class _Statement(InPlace, Returns):
             for name in dict.fromkeys([*then.versions, *other.versions])
             if (made := self._target(name, then, other)) is not None
         ]
+        self._shared_between(chosen, then, other)
+        if condition.differs and other.versions:
+            self.plan.refuse("may-raise", "the other side may not fit where the shapes differ", node)
         if not chosen and not self.plan.fatal:
             self.plan.refuse("unsupported", "the branch assigns nothing that is read later", node)
         if self.plan.only_heavy and len(chosen) == 1 and not self.lines and not condition.python:
             self._cond(condition, chosen[0])
         elif not self.plan.fatal:
             self.plan.replacements.append(Replacement(node, node, tuple(self._lines(condition, chosen))))
+
+    def _shared_between(self, chosen: list[Chosen], then: Arm, other: Arm) -> None:
+        """Two names of one tensor become two tensors."""
+        for arm in (then, other):
+            values = {name: arm.values.get(name, self.before.get(name)) for name, *_ in chosen}
+            for index, name in enumerate(values):
+                for second in list(values)[index + 1 :]:
+                    shared = all_roots(values[name]) & all_roots(values[second])
+                    flows = self.site.facts.flows
+                    roots = [("join", id(self.node), n) for n in (name, second)]
+                    if shared and any(flows.get(root) for root in roots):
+                        message = f"`{name}` and `{second}` are one tensor on one path, and would be two"
+                        self.plan.issues.append(Issue("alias", message, self.node, fatal=False))
 
     def _target(self, name: str, then: Arm, other: Arm) -> Chosen | None:
         """One name both sides must agree on; None for what nobody reads afterwards."""
@@ -138,7 +155,8 @@ class _Statement(InPlace, Returns):
         room = self.room(node) - (len(self.unit.expandtabs(4)) if condition.static else 0)
         body = [*condition.before, *(part for line in self.lines for part in line.split("\n"))]
         text, exact = condition.text, condition.exact
-        if len(chosen) > 1 and not text.isidentifier():
+        assigned = {name for name, *_ in chosen}
+        if len(chosen) > 1 and (not text.isidentifier() or text in assigned):
             name = self.fresh(names.from_expression(node.test))
             body.append(f"{name} = {text}")
             text = name

@@ -25,6 +25,8 @@ def ternary_plan(site: Site, node: ast.IfExp) -> Plan:
     issue = alias_issue(site, ("join", id(node), ""), [new, old], node, "the result")
     if issue is not None:
         plan.issues.append(issue)
+    if condition.differs and not isinstance(node.orelse, ast.Name):
+        plan.refuse("may-raise", "the other side may not fit where the shapes differ", node)
     if plan.fatal:
         return writer.finish()
     text, exact = condition.text, condition.exact
