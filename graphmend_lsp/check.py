@@ -212,9 +212,7 @@ class _Checker:
 
     def _finding(self, hit: _Hit) -> tuple[Finding, Site | None]:
         event = hit.event
-        site = Site(
-            hit.rule.code, event, hit.facts, tuple(hit.others), self.callers, self.engine, self.module
-        )
+        site = Site(hit.rule.code, event, hit.facts, tuple(hit.others), self.callers, self.engine, self.module)
         chunk = event.function.chunk
         shift = self.parsed.by_id[chunk.id].shift
         offers, refusals = mending.proposals(site)
@@ -301,7 +299,9 @@ def _silent_functions(parsed: Parsed, module: Module) -> set[str]:
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
                     owner = module.dotted(node.func.value) or ""
                     if owner.rpartition(".")[2] in SILENT_REGISTRIES:
-                        items = node.args[0].elts if isinstance(node.args[0], (ast.Set, ast.List, ast.Tuple)) else node.args
+                        items = (
+                            node.args[0].elts if isinstance(node.args[0], (ast.Set, ast.List, ast.Tuple)) else node.args
+                        )
                         found |= {name for item in items if (name := module.dotted(item)) is not None}
     return found
 

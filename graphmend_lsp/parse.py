@@ -75,15 +75,15 @@ class Chunk:
             return 1 + len(line[1:].encode("utf-8", "surrogatepass")[:utf8].decode("utf-8", "ignore"))
         return len(line.encode("utf-8", "surrogatepass")[:utf8].decode("utf-8", "ignore"))
 
-    def span(self, node: ast.expr | ast.stmt | ast.excepthandler | ast.arg | ast.keyword | ast.pattern | ast.alias) -> Span:
+    def span(
+        self, node: ast.expr | ast.stmt | ast.excepthandler | ast.arg | ast.keyword | ast.pattern | ast.alias
+    ) -> Span:
         """Raw range of a node."""
         end_line = node.end_lineno or node.lineno
         end = node.end_col_offset if node.end_col_offset is not None else node.col_offset
         if self.ascii:
             return Span(node.lineno, node.col_offset, end_line, end)
-        return Span(
-            node.lineno, self.column(node.lineno, node.col_offset), end_line, self.column(end_line, end)
-        )
+        return Span(node.lineno, self.column(node.lineno, node.col_offset), end_line, self.column(end_line, end))
 
     def source(self, span: Span) -> str:
         """The text of a raw range."""
@@ -262,9 +262,9 @@ def _around_the_error(text: str, failure: ParseFailure) -> Parsed:
     """Blank the top-level block with the error and parse the rest; twice, then give up."""
     lines = split_lines(text)
     blanked = list(lines)
-    current: ParseFailure | None = failure
+    current = failure
     for _ in range(2):
-        if current is None or current.line is None:
+        if current.line is None:
             break
         begin, end = _block(blanked, current.line)
         for number in range(begin, end):

@@ -23,7 +23,7 @@ class Settings:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     entries: tuple[str, ...] = ()
-    severity: Mapping[str, Severity] = field(default_factory=dict)
+    severity: Mapping[str, Severity] = field(default_factory=dict[str, Severity])
     torch_version: tuple[int, int] = (2, 13)
     runtime: RuntimeMode = "vendored"
 

@@ -36,9 +36,9 @@ class Base:
         self.module: Module = function.module
         self.chunk = function.chunk
         self.facts = facts
-        self.state = state
+        self.state: State = state
         self.depth = depth
-        self.context = _NO_CONTEXT
+        self.context: Context = _NO_CONTEXT
         self.has_walrus = engine.has_walrus(function.chunk)
         self.stmt: ast.stmt = function.body[0]
         self.collector: list[Datum] | None = None

@@ -73,7 +73,11 @@ class Builtins(Methods):
             self.sorted_by(node, first, arguments.keywords.get("key"))
             return container(element=self.element_of(first), type_name="list")
         if name in ("abs", "round", "pow", "divmod") and first is not None:
-            return changed(first, const=MISSING, truth=None, roots=frozenset({("op", id(node))})) if first.kind is Kind.TENSOR else PYTHON
+            return (
+                changed(first, const=MISSING, truth=None, roots=frozenset({("op", id(node))}))
+                if first.kind is Kind.TENSOR
+                else PYTHON
+            )
         if name == "getattr" and len(values) >= 2:
             return self._getattr(values, node)
         if name == "dict":
@@ -239,9 +243,7 @@ class Builtins(Methods):
         if last[:1].isupper() and (holds_tensor(join_all(tuple(arguments.all()))) or arguments.keywords):
             # A class of another project built from tensors: a ModelOutput, a dataclass, a named tuple.
             keys = arguments.keywords if not arguments.values else None
-            return Value(
-                Kind.CONTAINER, keys=keys, element=join_all(tuple(arguments.all())), dtype="record"
-            )
+            return Value(Kind.CONTAINER, keys=keys, element=join_all(tuple(arguments.all())), dtype="record")
         return UNKNOWN
 
     def _collection(self, name: str, arguments: Arguments) -> Value:

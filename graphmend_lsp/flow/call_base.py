@@ -74,7 +74,7 @@ class CallBase(Expressions):
 
     def effect(self, kind: Any, name: str, arguments: Arguments, node: ast.Call) -> Value:
         del arguments
-        if not name in self.engine.silent:
+        if name not in self.engine.silent:
             self.emit(kind, node, name=name)
             self.facts.effects = True
         return NONE if not name.endswith((".write", "isEnabledFor")) else PYTHON

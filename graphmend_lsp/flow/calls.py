@@ -27,8 +27,10 @@ class Calls(Builtins):
     def call(self, node: ast.Call) -> Value:
         """The result of a call expression."""
         self.called_anew(node)
-        if isinstance(node.func, ast.Attribute) and _is_super(node.func.value):
-            return self._super_call(node, node.func.value, node.func.attr)
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
+            made = node.func.value
+            if isinstance(made.func, ast.Name) and made.func.id == "super":
+                return self._super_call(node, made, node.func.attr)
         callee = self.eval(node.func)
         if callee.kind is Kind.NAMESPACE and callee.ref in ("builtins.any", "builtins.all") and len(node.args) == 1:
             return self.any_all(node)
@@ -206,10 +208,6 @@ class Calls(Builtins):
             value = self.module_call(item, Arguments([value], {}, True), node)
             self.several_called(node)
         return value
-
-
-def _is_super(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
 
 
 def _class_of(value: Value | None) -> ClassInfo | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphmend_lsp.flow import tensors
 from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.names import Names, as_array
 from graphmend_lsp.flow.ops import module_fact
@@ -29,15 +30,13 @@ MAX_DEPTH = 14
 _MODULE_BASES = frozenset({"PreTrainedModel", "LightningModule", "ModelMixin", "MessagePassing", "XLAModule"})
 _RECORD_BASES = frozenset({"NamedTuple", "ModelOutput", "BaseOutput", "TypedDict", "BaseModelOutput"})
 _MODULE_METHODS = frozenset(
-    "register_buffer register_parameter register_module add_module parameters buffers children modules named_parameters "
-    "named_buffers named_children named_modules train eval to half float double cuda cpu apply requires_grad_ "
+    "register_buffer register_parameter register_module add_module parameters buffers children modules "
+    "named_parameters named_buffers named_children named_modules train eval to half float double cuda cpu apply "
+    "requires_grad_ "
     "register_forward_hook register_forward_pre_hook state_dict load_state_dict zero_grad get_submodule "
     "get_parameter get_buffer type bfloat16 compile".split()
 )
-_CONTAINERS = frozenset(
-    {"torch.nn.ModuleList", "torch.nn.Sequential", "torch.nn.ModuleDict"}
-)
-_FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
+_CONTAINERS = frozenset({"torch.nn.ModuleList", "torch.nn.Sequential", "torch.nn.ModuleDict"})
 _MAX_BASES = 40
 
 
@@ -84,7 +83,9 @@ class Classes(Names):
         if known is None:
             self._mro[cls] = [cls]  # a class that is its own base
             direct = list(self.bases(cls))
-            orders = [list(self.mro(b)) if isinstance(b, ClassInfo) else [b] for b in direct]
+            orders: list[list[ClassInfo | str]] = [
+                list(self.mro(b)) if isinstance(b, ClassInfo) else [b] for b in direct
+            ]
             known = self._mro[cls] = [cls, *_merged([*orders, direct])][:_MAX_BASES]
         return known
 
@@ -92,8 +93,9 @@ class Classes(Names):
         """The method that an object of the class has under a name."""
         key = (cls, name)
         if key not in self._methods:
-            found = (item.methods[name] for item in self.mro(cls) if isinstance(item, ClassInfo) and name in item.methods)
-            self._methods[key] = next(found, None)
+            owners = (item for item in self.mro(cls) if isinstance(item, ClassInfo) and name in item.methods)
+            owner = next(owners, None)
+            self._methods[key] = owner.methods[name] if owner is not None else None
         return self._methods[key]
 
     def after(self, cls: ClassInfo, start: ClassInfo) -> list[ClassInfo | str]:
@@ -128,8 +130,8 @@ class Classes(Names):
             names = [cls.module.dotted(node) or "" for node in nodes]
             known = any(n.rpartition(".")[2] == "dataclass" for n in names)
             known = known or any(
-                isinstance(i, str) and i.rpartition(".")[2] in _RECORD_BASES
-                or isinstance(i, ClassInfo) and self.is_record(i)
+                (isinstance(i, str) and i.rpartition(".")[2] in _RECORD_BASES)
+                or (isinstance(i, ClassInfo) and self.is_record(i))
                 for i in self.mro(cls)[1:]
             )
             self._is_record[cls] = known
@@ -237,7 +239,7 @@ class Classes(Names):
         """For each attribute of ``self``, the methods of the class that set it."""
         known = self._setter_index.get(cls)
         if known is None:
-            known = {}
+            known = dict[str, list[FunctionInfo]]()
             for method in cls.methods.values():
                 for name in method.sets_on_self:
                     known.setdefault(name, []).append(method)
@@ -326,7 +328,7 @@ def _owned(value: Value, name: str) -> Value:
     """A value read from an attribute: it may have been set to another of its kind since."""
     root = ("attr", name)
     if value.kind is Kind.TENSOR:
-        floating = isinstance(value.dtype, tuple) and value.dtype[:1] == ("floating",) or value.dtype in _FLOATS
+        floating = tensors.is_floating(value.dtype)
         dtype = value.dtype if value.dtype in ("int64", "bool", "int32") else ("floating" if floating else "any", root)
         shape = () if value.shape == () else root
         return changed(value, roots=frozenset({root}), dtype=dtype, shape=shape, device=root)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import Any, TypeGuard
 
 from graphmend_lsp.flow.base import Base
 from graphmend_lsp.flow.values import (
@@ -101,17 +101,22 @@ def rebased(value: Value, arguments: dict[str, Value], site: Root, depth: int = 
 def _rebased_token(token: Any, arguments: dict[str, Value], site: Root, field: str) -> Any:
     if token is None or isinstance(token, str) or token == ():
         return token
-    root = token[1] if token[:1] in (("any",), ("floating",)) and len(token) > 1 else token
-    if isinstance(root, tuple) and root[:1] == ("param",) and len(root) == 2:
+    root: Any = token[1] if token[:1] in (("any",), ("floating",)) and len(token) > 1 else token
+    head = root[0] if _is_root(root) else ""
+    if head == "param" and len(root) == 2:
         argument = arguments.get(str(root[1]))
         if argument is None or argument.kind is not Kind.TENSOR:
             return None
         return getattr(argument, field)
-    if isinstance(root, tuple) and root[:1] in (("attr",), ("global",)):
+    if head in ("attr", "global"):
         return token
     if token[:1] == ("floating",):
         return ("floating", (*site, token))
     return (*site, token)
+
+
+def _is_root(token: Any) -> TypeGuard[Root]:
+    return isinstance(token, tuple)
 
 
 def signature_of(params: dict[str, Value]) -> Any:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from graphmend_lsp.flow import host, parameters
+from graphmend_lsp.flow import host, parameters, tensors
 from graphmend_lsp.flow.base import Base
 from graphmend_lsp.flow.classes import MAX_DEPTH, Classes
 from graphmend_lsp.flow.contexts import call_arguments, original, rebased, rooted, signature_of
@@ -97,7 +97,9 @@ class Engine(Classes):
             if dotted is not None and dotted.partition(".")[0] in OUTSIDE:
                 continue
             if evaluator is None:
-                fake = FunctionInfo("<decorator>", function.qualname, as_lambda(decorator), function.chunk, function.module)
+                fake = FunctionInfo(
+                    "<decorator>", function.qualname, as_lambda(decorator), function.chunk, function.module
+                )
                 evaluator = Interpreter(self, fake, Facts(fake, {}), State(), MAX_DEPTH - 2)
                 evaluator.state.env.update(closure.env or {})
                 evaluator.eager = True
@@ -164,10 +166,12 @@ class Engine(Classes):
         if value.kind is Kind.TENSOR:
             root = ("param", name)
             why = self._param_why(function, name, value.why, caller, node)
-            kind = "floating" if isinstance(value.dtype, tuple) and value.dtype[:1] == ("floating",) else "any"
+            kind = "floating" if tensors.is_floating(value.dtype) else "any"
             dtype = value.dtype if isinstance(value.dtype, str) else (kind, root)
             shape = () if value.shape == () else root
-            return changed(value, roots=frozenset({root}), dtype=dtype, shape=shape, device=root, why=why, unbound=False)
+            return changed(
+                value, roots=frozenset({root}), dtype=dtype, shape=shape, device=root, why=why, unbound=False
+            )
         if value.kind is Kind.CONTAINER and all_roots(value):
             return rooted(value, ("param", name))
         if value.kind is Kind.UNKNOWN and value.dtype != "module-output":
@@ -176,7 +180,9 @@ class Engine(Classes):
                 return changed(guess, null=Null.MAYBE)
         return value if not value.unbound else changed(value, unbound=False)
 
-    def _param_why(self, function: FunctionInfo, name: str, parent: Why | None, caller: Base, node: ast.expr) -> Why | None:
+    def _param_why(
+        self, function: FunctionInfo, name: str, parent: Why | None, caller: Base, node: ast.expr
+    ) -> Why | None:
         arg = _arg(function, name)
         if arg is None:
             return parent
@@ -191,7 +197,11 @@ class Engine(Classes):
         caller.facts.raises = caller.facts.raises or facts.raises
         for name in facts.mutates:
             if name in params:
-                caller.write(original(params[name], caller, node, name), node, f"`{facts.function.name}` writes `{name}` in place")
+                caller.write(
+                    original(params[name], caller, node, name),
+                    node,
+                    f"`{facts.function.name}` writes `{name}` in place",
+                )
         if facts.writes is not None and not (facts.mutates and facts.writes.message.endswith("in place")):
             if caller.state.written is None:
                 caller.state.written = facts.writes
@@ -251,7 +261,33 @@ class Engine(Classes):
         except Exception:
             self.failed(function)
             params = {}
-        return self._kept(key, function, params, None, 1)
+        facts = self._kept(key, function, params, None, 1)
+        wrapper = self._wrapped(function) if function.decorators and function.receiver is None else None
+        if facts is not None and wrapper is not None:
+            inner = wrapper.function
+            outer_key = (inner.node, ("generic", function))
+            outer = self._kept(outer_key, inner, self.entry_params(inner), wrapper.env, 1)
+            if outer is not None:
+                facts.callees.append(outer)  # reached from the same entry
+        return facts
+
+    def _wrapped(self, function: FunctionInfo) -> Closure | None:
+        """The function of the same file that a decorator leaves in the place of an entry."""
+        compiled = [index for index, d in enumerate(function.decorators) if self._compiles(d, function)]
+        if compiled and compiled[-1] == len(function.decorators) - 1:
+            return None  # what is compiled is the function itself
+        made = self.decorated(Closure(function), None)
+        if made.kind is not Kind.FUNCTION or not isinstance(made.ref, Closure):
+            return None
+        inner = made.ref.function
+        return made.ref if inner is not function and inner.module is function.module else None
+
+    def _compiles(self, decorator: ast.expr, function: FunctionInfo) -> bool:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if isinstance(decorator, ast.Call) and function.module.dotted(target) == "functools.partial" and decorator.args:
+            target = decorator.args[0]
+        name = function.module.dotted(target) or ""
+        return name.startswith(("torch.compile", "torch._dynamo.")) or name.endswith("support_torch_compile")
 
     def entry_params(self, function: FunctionInfo) -> dict[str, Value]:
         """As ``default_params``; what a compiled function takes first is a tensor unless its uses deny it."""
@@ -305,7 +341,9 @@ class Engine(Classes):
             return Value(Kind.CLASS, ref=cls)
         return self.instance(function.receiver or cls)
 
-    def _default_param(self, function: FunctionInfo, arg: ast.arg, default: ast.expr | None, constructor: bool) -> Value:
+    def _default_param(
+        self, function: FunctionInfo, arg: ast.arg, default: ast.expr | None, constructor: bool
+    ) -> Value:
         declared = self.annotation(arg.annotation, function.module) if arg.annotation is not None else None
         fallback = self.default_value(default, function.chunk, function.module)
         if declared is not None:
@@ -316,8 +354,10 @@ class Engine(Classes):
             guess = self._guess(function, arg.arg)
             if guess is not None:
                 return guess
-        if fallback is not None and fallback.null is Null.NEVER and (
-            arg.annotation is None or fallback.kind not in (Kind.PYTHON, Kind.CONTAINER)
+        if (
+            fallback is not None
+            and fallback.null is Null.NEVER
+            and (arg.annotation is None or fallback.kind not in (Kind.PYTHON, Kind.CONTAINER))
         ):
             return open_default(fallback)
         if constructor:
@@ -361,9 +401,7 @@ class Engine(Classes):
         value = self._root_param(function, arg, Value(Kind.TENSOR, why=why), f"used as a tensor ({words})")
         return changed(value, null=Null.MAYBE)
 
-    def _guess_list(
-        self, function: FunctionInfo, name: str, torch_module: Callable[[ast.expr], bool]
-    ) -> Value | None:
+    def _guess_list(self, function: FunctionInfo, name: str, torch_module: Callable[[ast.expr], bool]) -> Value | None:
         use = parameters.iterated_as_tensors(self._uses_of(function), name, torch_module)
         if use is None:
             return None
@@ -410,12 +448,19 @@ class Engine(Classes):
         for name, value in keywords.items():
             (result if name in names else extra)[name] = value
         if args.vararg is not None:
-            result[args.vararg.arg] = container(tuple(rest), type_name="tuple") if exact else container(type_name="tuple")
+            result[args.vararg.arg] = (
+                container(tuple(rest), type_name="tuple") if exact else container(type_name="tuple")
+            )
         if args.kwarg is not None:
             keys = extra if exact else None
-            result[args.kwarg.arg] = Value(Kind.CONTAINER, keys=keys, element=container(tuple(extra.values())).element, dtype="dict")
+            result[args.kwarg.arg] = Value(
+                Kind.CONTAINER, keys=keys, element=container(tuple(extra.values())).element, dtype="dict"
+            )
         defaults = [None] * (len(positional) - len(args.defaults)) + list(args.defaults)
-        for arg, default in (*zip(positional, defaults, strict=True), *zip(args.kwonlyargs, args.kw_defaults, strict=True)):
+        for arg, default in (
+            *zip(positional, defaults, strict=True),
+            *zip(args.kwonlyargs, args.kw_defaults, strict=True),
+        ):
             if arg.arg in result:
                 continue
             value = self.default_value(default, function.chunk, function.module)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from graphmend_lsp.flow import tensors
 from graphmend_lsp.flow.events import Datum, Test
@@ -37,7 +37,7 @@ BOOL = number("bool")
 INT = number("int")
 STR = number("str")
 _SIZE = Value(Kind.PYTHON, dtype="size", element=INT)
-_BINARY_METHOD = {
+_BINARY_METHOD: dict[type[ast.operator], str] = {
     ast.Add: "__add__",
     ast.Sub: "__sub__",
     ast.Mult: "__mul__",
@@ -136,7 +136,7 @@ class Expressions(Narrowing):
         return PYTHON
 
     def _tensor_binary(self, op: ast.operator, left: Value, right: Value, node: ast.expr | ast.stmt) -> Value:
-        name = _BINARY_METHOD[type(op)]
+        name = _BINARY_METHOD.get(type(op), "")
         operands = [left, right]
         for value in operands:
             if value.kind is Kind.CONTAINER or value.kind in (Kind.MODULE, Kind.INSTANCE, Kind.FUNCTION):
@@ -361,13 +361,17 @@ class Expressions(Narrowing):
             element = self.eval(node.value)
         else:
             element = self.eval(node.elt)
-        named = {} if not self.has_walrus else {
-            name: self.state.env[name]
-            for inner in walk(node)
-            if isinstance(inner, ast.NamedExpr)
-            for name in target_names(inner.target)
-            if name in self.state.env
-        }
+        named = (
+            {}
+            if not self.has_walrus
+            else {
+                name: self.state.env[name]
+                for inner in walk(node)
+                if isinstance(inner, ast.NamedExpr)
+                for name in target_names(inner.target)
+                if name in self.state.env
+            }
+        )
         saved.written = saved.written or self.state.written
         self.state = saved
         self.state.env.update(named)
@@ -467,7 +471,11 @@ class Expressions(Narrowing):
             dtype=value.dtype,
             shape=("item", id(node)),
             device=value.device,
-            roots=frozenset({("op", id(node))}) if masks else value.roots | {("op", id(node))} if advanced else value.roots,
+            roots=frozenset({("op", id(node))})
+            if masks
+            else value.roots | {("op", id(node))}
+            if advanced
+            else value.roots,
             why=value.why,
             mixed=value.mixed,
             array=value.array,
@@ -548,9 +556,7 @@ class Expressions(Narrowing):
             roots = value.roots if fact.alias != "no" else frozenset({("op", id(node))})
             null = Null.MAYBE if fact.nullable else Null.NEVER
             same = value.shape if name in ("data", "real") else ("op", id(node))
-            return tensor(
-                why=value.why, dtype=value.dtype, shape=same, device=value.device, roots=roots, null=null
-            )
+            return tensor(why=value.why, dtype=value.dtype, shape=same, device=value.device, roots=roots, null=null)
         return Value(Kind.METHOD, ref=Bound(value, name, node))
 
     def _member(self, value: Value, cls: ClassInfo, name: str, node: ast.expr) -> Value:
@@ -635,7 +641,9 @@ class Expressions(Narrowing):
             self.state = narrowed
         if self.has_walrus:
             inside = (n.target for n in walk(node) if isinstance(n, ast.NamedExpr))
-            env.update({name: self.state.env[name] for t in inside for name in target_names(t) if name in self.state.env})
+            env.update(
+                {name: self.state.env[name] for t in inside for name in target_names(t) if name in self.state.env}
+            )
         self.state = State(env, self.state.written or saved.written, saved.dead)
         self.facts.values[id(node)] = value or UNKNOWN
         return result
@@ -676,7 +684,7 @@ class Expressions(Narrowing):
     def _call(self, node: ast.Call) -> Value:
         return self.call(node)
 
-    _EXPRESSIONS: dict[type[ast.expr], Callable[[Any, Any], Value]] = {
+    _EXPRESSIONS: ClassVar[dict[type[ast.expr], Callable[[Any, Any], Value]]] = {
         ast.Constant: _constant,
         ast.Name: _name,
         ast.JoinedStr: _joined,

@@ -111,14 +111,14 @@ OPERATORS = frozenset(
 )
 """Decorators whose function is one node of the graph, or none of it: its body is not traced by TorchDynamo."""
 REGISTRATIONS = frozenset(
-    {"register_fake", "register_kernel", "register_autograd", "register_vmap", "register_torch_dispatch", "impl_abstract"}
+    "register_fake register_kernel register_autograd register_vmap register_torch_dispatch impl_abstract".split()
 )
 """Methods of such an operator that take another function of its own."""
 ARRAY_MAKERS = frozenset("array asarray arange linspace zeros ones full eye zeros_like ones_like".split())
 """Functions of numpy that make an array, which TorchDynamo traces as a tensor."""
 ARRAY_FUNCTIONS = frozenset(
-    "prod sum mean max min sqrt log log2 exp abs ceil floor round power maximum minimum cumsum clip where argmax argmin "
-    "any all dot stack concatenate".split()
+    "prod sum mean max min sqrt log log2 exp abs ceil floor round power maximum minimum cumsum clip where argmax "
+    "argmin any all dot stack concatenate".split()
 )
 """Functions of numpy that make one of a list or a shape."""
 SILENT_REGISTRIES = ("reorderable_logging_functions", "ignore_logging_functions", "ignore_logger_methods")
@@ -126,8 +126,8 @@ SILENT_REGISTRIES = ("reorderable_logging_functions", "ignore_logging_functions"
 
 PURE_BUILTINS = frozenset(
     "abs bool bytes callable chr complex dict divmod enumerate filter float format frozenset getattr hasattr hash hex "
-    "id int isinstance issubclass iter len list map max min next oct ord pow range repr reversed round set slice sorted "
-    "str sum super tuple type vars zip all any".split()
+    "id int isinstance issubclass iter len list map max min next oct ord pow range repr reversed round set slice "
+    "sorted str sum super tuple type vars zip all any".split()
 )
 CHECKS = frozenset(
     {

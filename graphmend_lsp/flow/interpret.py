@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from graphmend_lsp.flow import host
 from graphmend_lsp.flow.base import visible
@@ -31,13 +31,16 @@ from graphmend_lsp.flow.values import (
 from graphmend_lsp.model.module import ClassInfo, FunctionInfo
 from graphmend_lsp.model.walk import walk
 
+if TYPE_CHECKING:
+    from graphmend_lsp.flow.engine import Engine
+
 _LOOP_PASSES = 4
 
 
 class Interpreter(Calls):
     """Runs a function's body over abstract values."""
 
-    def __init__(self, engine: Any, function: FunctionInfo, facts: Facts, state: State, depth: int) -> None:
+    def __init__(self, engine: Engine, function: FunctionInfo, facts: Facts, state: State, depth: int) -> None:
         super().__init__(engine, function, facts, state, depth)
         self.breaks: list[list[State]] = []
         self.continues: list[list[State]] = []
@@ -494,7 +497,7 @@ class Interpreter(Calls):
         text = " ".join(self.source(node).split())
         return text if len(text) <= 60 else text[:59] + "…"
 
-    _STATEMENTS: Mapping[type[ast.stmt], Callable[[Any, Any], None]] = {
+    _STATEMENTS: ClassVar[Mapping[type[ast.stmt], Callable[[Any, Any], None]]] = {
         ast.Expr: _expression,
         ast.Assign: _assign,
         ast.AnnAssign: _ann_assign,
@@ -537,4 +540,3 @@ def _compares(pattern: ast.pattern) -> bool:
     if isinstance(pattern, ast.MatchOr):
         return any(_compares(p) for p in pattern.patterns)
     return isinstance(pattern, ast.MatchAs) and pattern.pattern is not None and _compares(pattern.pattern)
-

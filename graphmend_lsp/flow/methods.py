@@ -31,7 +31,8 @@ _NUMERIC_METHODS = frozenset({"sum", "mean", "max", "min", "abs", "float", "std"
 _EVIDENT = _NUMERIC_METHODS - {"float"} | {"item", "isnan", "isinf"}
 """Methods that make a tensor of an unknown value in compiled code."""
 _INPLACE_CONTAINER = frozenset(
-    "append extend insert add update pop popitem remove discard clear setdefault sort reverse appendleft popleft".split()
+    "append extend insert add update pop popitem remove discard clear setdefault sort reverse appendleft "
+    "popleft".split()
 )
 _ADDS = frozenset({"append", "add", "insert", "appendleft", "extend", "update"})
 _DICT_VIEWS = {"values": 0, "items": 1, "keys": 2}
@@ -83,7 +84,9 @@ class Methods(TorchCalls):
                     self.state.env[target.id] = guess
             return self.tensor_method(guess, name, arguments, node)
         if name in host.LOG_CALLS and target is not None:
-            last = target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
+            last = (
+                target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
+            )
             if last in host.LOGGER_NAMES and name != "log":
                 return self.effect("log", f"{last}.{name}", arguments, node)
         if name in _ADDS and _of_self(target) and self.self_stores is not None and arguments.values:
@@ -141,8 +144,10 @@ class Methods(TorchCalls):
             if name == "pop" and receiver.elements:
                 return receiver.elements[-1] if not arguments.values else element
             if name == "setdefault":
-                return join(element, arguments.values[1]) if receiver.element and len(arguments.values) > 1 else (
-                    arguments.values[1] if len(arguments.values) > 1 else element
+                return (
+                    join(element, arguments.values[1])
+                    if receiver.element and len(arguments.values) > 1
+                    else (arguments.values[1] if len(arguments.values) > 1 else element)
                 )
             if name in ("pop", "popleft", "popitem"):
                 return element
@@ -151,7 +156,9 @@ class Methods(TorchCalls):
             if name == "keys":
                 return container(element=STR, type_name="list")
             if name == "values":
-                return container(tuple(receiver.keys.values()) if receiver.keys else None, element=element, type_name="list")
+                return container(
+                    tuple(receiver.keys.values()) if receiver.keys else None, element=element, type_name="list"
+                )
             return container(element=container((STR, element), type_name="tuple"), type_name="list")
         if name == "get":
             return self._looked_up(receiver, arguments)
@@ -193,7 +200,13 @@ class Methods(TorchCalls):
         if added is not None and name in _ADDS:
             if name in ("extend", "update"):
                 added = self.element_of(added) if receiver.dtype != "dict" else added.element
-            element = receiver.element if added is None else added if receiver.element is None else join(receiver.element, added)
+            element = (
+                receiver.element
+                if added is None
+                else added
+                if receiver.element is None
+                else join(receiver.element, added)
+            )
             if isinstance(target, ast.Subscript) and isinstance(owner, ast.Name) and outer is not None:
                 self._put_inside(owner.id, outer, target, changed(receiver, elements=None, element=element, truth=None))
             elif isinstance(target, ast.Name) and target.id in self.state.env:

@@ -264,5 +264,3 @@ def as_lambda(body: ast.expr) -> ast.Lambda:
     """An expression as a function without parameters."""
     empty = ast.arguments(posonlyargs=[], args=[], vararg=None, kwonlyargs=[], kw_defaults=[], kwarg=None, defaults=[])
     return ast.copy_location(ast.Lambda(empty, body), body)
-
-

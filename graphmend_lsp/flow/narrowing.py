@@ -167,8 +167,10 @@ def _only(value: Value, types: list[Value | None]) -> Value:
     if possible is not None:
         return changed(possible, null=Null.NEVER, unbound=value.unbound)
     fits = any(t is not None and t.kind is value.kind for t in types)
-    if value.kind is not Kind.UNKNOWN and not (value.kind is Kind.TENSOR and not value.array) and (
-        fits or value.kind is not Kind.PYTHON
+    if (
+        value.kind is not Kind.UNKNOWN
+        and not (value.kind is Kind.TENSOR and not value.array)
+        and (fits or value.kind is not Kind.PYTHON)
     ):
         return _not_null(value)
     known = [t for t in types if t is not None]

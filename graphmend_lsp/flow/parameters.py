@@ -28,7 +28,10 @@ _TENSOR_NAMES = frozenset(
 _LISTS = frozenset("List list Sequence Iterable Iterator Collection Set set FrozenSet frozenset Deque deque".split())
 _TUPLES = frozenset({"Tuple", "tuple"})
 _DICTS = frozenset({"Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict", "defaultdict"})
-_JAXTYPING = frozenset("Float Float16 Float32 Float64 BFloat16 Int Int32 Int64 UInt UInt8 Bool Num Shaped Real Complex Inexact Integer Key".split())
+_JAXTYPING = frozenset(
+    "Float Float16 Float32 Float64 BFloat16 Int Int32 Int64 UInt UInt8 Bool Num Shaped Real Complex Inexact "
+    "Integer Key".split()
+)
 _PYTHON = {"int": "int", "float": "float", "bool": "bool", "str": "str", "complex": "complex", "bytes": "bytes"}
 _CALLED = frozenset(
     "sum mean max min any all abs argmax argmin float long half bool masked_fill std var norm prod cumsum".split()
@@ -44,6 +47,13 @@ _SIZES = frozenset(
 
 Resolve = Callable[[ast.expr, Module], "Value | tuple[ast.expr, Module] | None"]
 """What a name in an annotation is: objects of a class of the project, or another annotation (an alias)."""
+
+
+_PYTHON_BUILTINS = frozenset(
+    "range isinstance getattr setattr hasattr open str zip enumerate sum sorted list tuple dict set map filter iter "
+    "next reversed".split()
+)
+"""Builtins that are rarely given a tensor."""
 
 
 def annotation(node: ast.expr, module: Module, resolve: Resolve, depth: int = 0) -> Value | None:
@@ -171,14 +181,20 @@ class Uses:
         for child in children(node):
             if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
                 self.by_name.setdefault(child.id, []).append(node)
-            elif isinstance(child, (ast.BinOp, ast.Compare, ast.UnaryOp)) and isinstance(node, (ast.Attribute, ast.Assign)):
+            elif isinstance(child, (ast.BinOp, ast.Compare, ast.UnaryOp)) and isinstance(
+                node, (ast.Attribute, ast.Assign)
+            ):
                 for name in _operands(child):
                     if isinstance(node, ast.Attribute):
                         self.by_name.setdefault(name, []).append(node)
                     else:
                         targets = (t.id for t in node.targets if isinstance(t, ast.Name))
                         self.computed.setdefault(name, set()).update(targets)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
+        ):
             self.by_name.setdefault(node.func.value.id, []).append(node)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             place = (node.lineno, node.col_offset)
@@ -252,7 +268,9 @@ def used_as_tensor(uses: Uses, name: str, is_torch_module: Callable[[ast.expr], 
     return None
 
 
-def iterated_as_tensors(uses: Uses, name: str, is_torch_module: Callable[[ast.expr], bool]) -> tuple[ast.expr, str] | None:
+def iterated_as_tensors(
+    uses: Uses, name: str, is_torch_module: Callable[[ast.expr], bool]
+) -> tuple[ast.expr, str] | None:
     """A loop or comprehension over the parameter whose elements are used as tensors."""
     for target in uses.loops.get(name, ()):
         for node in uses.expressions(target):
@@ -274,7 +292,7 @@ def _python_use(node: ast.AST, name: str) -> bool:
         if _is_name(node.func, name):
             return True
         builtin = node.func.id if isinstance(node.func, ast.Name) and any(_is_name(a, name) for a in node.args) else ""
-        return builtin in ("range", "isinstance", "getattr", "setattr", "hasattr", "open", "str", "zip", "enumerate")
+        return builtin in _PYTHON_BUILTINS
     if isinstance(node, (ast.For, ast.comprehension)):
         return _is_name(node.iter, name)
     if isinstance(node, ast.Compare):

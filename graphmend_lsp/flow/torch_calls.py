@@ -54,7 +54,9 @@ class TorchCalls(CallBase):
         return self._op(fact, name, first, arguments, node, method=False)
 
     def _unknown_torch(self, name: str, arguments: Arguments, node: ast.Call) -> Value:
-        if name.startswith(("torch._dynamo.", "torch.compiler.", "torch.cuda.", "torch.distributed.", "torch.backends.")):
+        if name.startswith(
+            ("torch._dynamo.", "torch.compiler.", "torch.cuda.", "torch.distributed.", "torch.backends.")
+        ):
             return PYTHON
         if name.endswith(".apply"):
             return self.fresh(node, next((v for v in arguments.values if v.kind is Kind.TENSOR), None))
@@ -90,7 +92,7 @@ class TorchCalls(CallBase):
                 self.write(victim, node, f"`{short(self.source(node))}` writes in place")
         if fact.random:
             self.facts.random = True
-        reads_tensor = holds_tensor(join_all(tuple(v for v in inside if v is not None)))
+        reads_tensor = holds_tensor(join_all(tuple(inside)))
         if fact.dynamic and (reads_tensor or method):
             self.host_read("dynamic", node, name, first or UNKNOWN)
         if fact.host_read:
@@ -191,9 +193,7 @@ class TorchCalls(CallBase):
             return tensors.shape_of(operands, root) if operands else root
         return root
 
-    def _dtype(
-        self, fact: OpFact, last: str, source: Value | None, operands: list[Value], arguments: Arguments
-    ) -> Any:
+    def _dtype(self, fact: OpFact, last: str, source: Value | None, operands: list[Value], arguments: Arguments) -> Any:
         given = arguments.keywords.get("dtype")
         if last == "to" and given is None:
             given = next((v for v in arguments.values if v.dtype == "torch.dtype" or _dtype_ref(v)), None)
@@ -341,8 +341,8 @@ def _dtype_ref(value: Value) -> bool:
 def _dtype_of(value: Value) -> Any:
     if value.kind is Kind.NAMESPACE and isinstance(value.ref, str):
         return tensors.dtype_name(value.ref)
-    if value.dtype == "torch.dtype" and isinstance(value.shape, tuple):
-        return value.shape[1]
+    if value.dtype == "torch.dtype" and value.shape is not None:
+        return value.shape[1]  # what `x.dtype` gives: ("dtype of", its token)
     return None
 
 

@@ -22,11 +22,23 @@ def alias_issue(site: Site, joined: Root | None, sides: list[Value], node: ast.A
     if not kinds:
         return _written_elsewhere(site, roots, joined, node, what)
     if visible(roots):
-        return Issue("alias", f"{what} would be a new tensor where it was (a view of) an argument or attribute before", node, fatal=False)
+        return Issue(
+            "alias",
+            f"{what} would be a new tensor where it was (a view of) an argument or attribute before",
+            node,
+            fatal=False,
+        )
     if _held_elsewhere(site, roots, node) and kinds & {"return", "store", "write", "identity"}:
-        return Issue("alias", f"{what} would no longer share memory with another name that has the same tensor", node, fatal=False)
+        return Issue(
+            "alias",
+            f"{what} would no longer share memory with another name that has the same tensor",
+            node,
+            fatal=False,
+        )
     if kinds & {"write"} and len(roots) > 1 and _both_used(site, roots, node):
-        return Issue("alias", f"{what} is written in place later, and shares memory with another name", node, fatal=False)
+        return Issue(
+            "alias", f"{what} is written in place later, and shares memory with another name", node, fatal=False
+        )
     return None
 
 
@@ -46,7 +58,9 @@ def _both_used(site: Site, roots: frozenset[Root], node: ast.AST) -> bool:
     return _held_elsewhere(site, roots, node)
 
 
-def _written_elsewhere(site: Site, roots: frozenset[Root], joined: Root | None, node: ast.AST, what: str) -> Issue | None:
+def _written_elsewhere(
+    site: Site, roots: frozenset[Root], joined: Root | None, node: ast.AST, what: str
+) -> Issue | None:
     """The result is only computed with, but a storage it may have shared is written after the branch."""
     del joined
     end = (getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0))

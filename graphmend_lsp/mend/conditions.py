@@ -102,13 +102,13 @@ class Conditions:
             self._issue("unsupported", f"`{self._source(static[0])}` is tested after a tensor", static[0])
             return self._source(operands[0])
         text = self._part(operands[0])
-        for operand in operands[1:]:
+        for later in operands[1:]:
             check = Legality(self.site.engine, self.site.facts, self.site.function, no_grad=True)
-            check.check(_without_walrus(operand))
+            check.check(_without_walrus(later))
             for issue in check.issues:
                 self._issue(issue.reason, issue.message, issue.node, fatal=issue.fatal)
             self.first = False
-            text = self._torch(function, text, self._part(operand))
+            text = self._torch(function, text, self._part(later))
         return text
 
     def _part(self, node: ast.expr) -> str:
@@ -268,7 +268,7 @@ class Conditions:
         return text
 
 
-_OPERATORS = {
+_OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
     ast.LtE: "<=",
     ast.Gt: ">",

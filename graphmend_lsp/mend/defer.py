@@ -104,7 +104,9 @@ def _arguments(site: Site, calls: list[ast.Call]) -> Refusal | None:
             if keyword.arg is None:
                 return Refusal("defer", "unsupported", "`**` hides what is passed")
             if keyword.arg == "file" and site.module.dotted(keyword.value) not in ("sys.stdout", "sys.stderr"):
-                return Refusal("defer", "unsupported", "the stream it writes to cannot be handed to an operator of the graph")
+                return Refusal(
+                    "defer", "unsupported", "the stream it writes to cannot be handed to an operator of the graph"
+                )
     return None
 
 
@@ -112,7 +114,11 @@ def _prefix(site: Site, call: ast.Call) -> str:
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if site.event.kind == "warn" or name.startswith(("warn", "warning")):
         return "warn"
-    return "log" if site.event.kind == "log" or name in ("info", "debug", "error", "critical", "log", "exception") else "report"
+    return (
+        "log"
+        if site.event.kind == "log" or name in ("info", "debug", "error", "critical", "log", "exception")
+        else "report"
+    )
 
 
 def _location(target: ast.stmt) -> str | None:

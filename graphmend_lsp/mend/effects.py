@@ -29,7 +29,16 @@ CAPTURING_CONTEXTS = (
 
 
 _HISTORY_FLAGS = frozenset({"requires_grad", "is_leaf"})
-_HISTORY = _HISTORY_FLAGS | {"grad_fn", "grad", "_version", "data_ptr", "storage", "untyped_storage", "_base", "retains_grad"}
+_HISTORY = _HISTORY_FLAGS | {
+    "grad_fn",
+    "grad",
+    "_version",
+    "data_ptr",
+    "storage",
+    "untyped_storage",
+    "_base",
+    "retains_grad",
+}
 _FRAME_NAMES = frozenset({"id", "locals", "vars", "dir", "globals", "super", "eval", "exec", "__class__"})
 
 
@@ -51,9 +60,7 @@ def only_effects(stmt: ast.If, effects: frozenset[int]) -> bool:
 def effect_calls(site_events: Iterable[object]) -> frozenset[int]:
     from graphmend_lsp.flow.events import Event
 
-    return frozenset(
-        id(e.node) for e in site_events if isinstance(e, Event) and e.kind in ("print", "log", "warn")
-    )
+    return frozenset(id(e.node) for e in site_events if isinstance(e, Event) and e.kind in ("print", "log", "warn"))
 
 
 @dataclass
@@ -135,7 +142,9 @@ class _Lowering:
             self.refuse("unsupported", f"`{name}` means something else in a helper")
             return
         if name.startswith("__") and not name.endswith("__") and self.site.function.cls is not None:
-            self.refuse("unsupported", f"Python mangles the name `{name}` inside a class, and not in a helper outside it")
+            self.refuse(
+                "unsupported", f"Python mangles the name `{name}` inside a class, and not in a helper outside it"
+            )
             return
         if name not in self.locals:
             self._load_global(name, node)
@@ -148,7 +157,14 @@ class _Lowering:
                 self.imports.append(text)
             return
         value = self.site.value(node) if isinstance(node, ast.Name) else self._binding(name)
-        if name == "self" or value.kind in (Kind.FUNCTION, Kind.CLASS, Kind.MODULE, Kind.INSTANCE, Kind.LOGGER, Kind.METHOD):
+        if name == "self" or value.kind in (
+            Kind.FUNCTION,
+            Kind.CLASS,
+            Kind.MODULE,
+            Kind.INSTANCE,
+            Kind.LOGGER,
+            Kind.METHOD,
+        ):
             self.refuse("unsupported", f"`{name}` is an object that cannot be handed to an operator of the graph")
             return
         if value.unbound:
@@ -236,7 +252,10 @@ class _Lowering:
             self.refuse("may-raise", f"`{self.site.source(node)}` is read only if the tests before it hold")
             return True
         if value.kind is Kind.LOGGER:
-            self.refuse("unsupported", f"`{self.site.source(node)}` is an object that cannot be handed to an operator of the graph")
+            self.refuse(
+                "unsupported",
+                f"`{self.site.source(node)}` is an object that cannot be handed to an operator of the graph",
+            )
             return True
         self._cut(node, node.attr)
         return True
@@ -350,7 +369,9 @@ class _Lowering:
         return True
 
 
-def lower(site: Site, stmt: ast.stmt, kind: str, prefix: str, message: list[ast.expr], *, hoist: ast.Call | None) -> Lowered | Refusal:
+def lower(
+    site: Site, stmt: ast.stmt, kind: str, prefix: str, message: list[ast.expr], *, hoist: ast.Call | None
+) -> Lowered | Refusal:
     """The helper and the call for one statement, or why it cannot move.
 
     ``prefix`` and ``message`` make the helper's name; ``hoist`` is the call whose tensor arguments are

@@ -22,19 +22,19 @@ from graphmend_lsp.flow.values import MISSING, UNKNOWN, Bound, Closure, Kind, Nu
 from graphmend_lsp.model.module import ClassInfo, FunctionInfo
 
 PURE = frozenset(
-    "abs absolute neg negative positive relu relu6 leaky_relu elu celu selu gelu silu mish softplus softsign sigmoid "
-    "logsigmoid tanh tanhshrink hardshrink softshrink threshold sin cos sinc atan arctan atan2 erf erfc hardtanh hardsigmoid "
-    "hardswish clamp clip clamp_min clamp_max maximum minimum fmax fmin where masked_fill lerp add sub subtract mul "
-    "multiply rsub square sum mean nansum nanmean logical_and logical_or logical_not logical_xor eq ne gt lt ge le equal_ greater "
-    "less greater_equal less_equal not_equal isnan isinf isfinite isposinf isneginf isreal any all to float double "
-    "half bfloat16 bool int long short byte char type_as detach clone contiguous zeros_like ones_like full_like "
-    "new_zeros new_ones new_full zeros ones full tensor as_tensor scalar_tensor arange eye cumsum flip fliplr flipud "
-    "roll rot90 transpose permute t swapaxes swapdims movedim unsqueeze squeeze expand expand_as broadcast_to reshape flatten ravel "
-    "nan_to_num sign sgn signbit floor ceil round trunc fix frac tril triu bitwise_and bitwise_or bitwise_xor "
-    "bitwise_not diag diagonal outer_ dropout_ finfo iinfo size dim numel nelement stride element_size "
-    "is_floating_point is_complex is_contiguous data_ptr_ ndimension copysign heaviside hypot_ logaddexp deg2rad rad2deg "
-    "count_nonzero alpha_dropout_ cat concat concatenate stack hstack vstack chunk unbind expand_dims "
-    "is_tensor get_default_dtype is_grad_enabled device pad normalize_ numel_ type".split()
+    "abs absolute neg negative positive relu relu6 leaky_relu elu celu selu gelu silu mish softplus softsign "
+    "sigmoid logsigmoid tanh tanhshrink hardshrink softshrink threshold sin cos sinc atan arctan atan2 erf erfc "
+    "hardtanh hardsigmoid hardswish clamp clip clamp_min clamp_max maximum minimum fmax fmin where masked_fill "
+    "lerp add sub subtract mul multiply rsub square sum mean nansum nanmean logical_and logical_or logical_not "
+    "logical_xor eq ne gt lt ge le greater less greater_equal less_equal not_equal isnan isinf isfinite isposinf "
+    "isneginf isreal any all to float double half bfloat16 bool int long short byte char type_as detach clone "
+    "contiguous zeros_like ones_like full_like new_zeros new_ones new_full zeros ones full tensor as_tensor "
+    "scalar_tensor arange eye cumsum flip fliplr flipud roll rot90 transpose permute t swapaxes swapdims movedim "
+    "unsqueeze squeeze expand expand_as broadcast_to reshape flatten ravel nan_to_num sign sgn signbit floor ceil "
+    "round trunc fix frac tril triu bitwise_and bitwise_or bitwise_xor bitwise_not diag diagonal finfo iinfo size "
+    "dim numel nelement stride element_size is_floating_point is_complex is_contiguous ndimension copysign "
+    "heaviside logaddexp deg2rad rad2deg count_nonzero cat concat concatenate stack hstack vstack chunk unbind "
+    "expand_dims is_tensor get_default_dtype is_grad_enabled device pad type".split()
 )
 STEEP = frozenset(
     "sqrt rsqrt log log2 log10 log1p acos asin arccos arcsin acosh arccosh atanh arctanh std std_mean logit "
@@ -57,7 +57,7 @@ HEAVY = frozenset(
 _FINITE_SLOPE: dict[str, tuple[float, float | None]] = {
     "log1p": (-1.0, None),
     "logit": (0.0, 1.0),
-    **{name: (-1.0, 1.0) for name in ("acos", "asin", "arccos", "arcsin", "atanh", "arctanh")},
+    **dict.fromkeys(("acos", "asin", "arccos", "arcsin", "atanh", "arctanh"), (-1.0, 1.0)),
 }
 """Open interval in which the slope is finite; above 0 for those not named."""
 _PYTHON_CALLS = frozenset("float int bool str len abs isinstance tuple list range".split())
@@ -79,9 +79,7 @@ class Issue:
 class Legality:
     """Collects the obstacles to computing expressions of one function speculatively."""
 
-    def __init__(
-        self, engine: Engine, facts: Facts, source: FunctionInfo, *, no_grad: bool, depth: int = 0
-    ) -> None:
+    def __init__(self, engine: Engine, facts: Facts, source: FunctionInfo, *, no_grad: bool, depth: int = 0) -> None:
         self.engine = engine
         self.facts = facts
         self.function = source
@@ -187,11 +185,11 @@ class Legality:
             self._issue("unsupported", f"`{self.text(node)}` shifts bits", node)
 
     def _power(self, node: ast.BinOp | ast.AugAssign, exponent: Value) -> None:
-        value = exponent.const
+        value: object = exponent.const
         if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
             return
         if isinstance(value, float) and value >= 1.0:
-            if value == int(value):
+            if value.is_integer():
                 return
             self._issue("gradient", f"`{self.text(node)}` is NaN for negative numbers", node, fatal=False)
             return
@@ -206,7 +204,9 @@ class Legality:
     def _steep(self, node: ast.expr | ast.stmt) -> None:
         if self.no_grad:
             return
-        message = f"`{self.text(node)}` has an infinite slope at a finite argument: torch.where makes the gradient NaN there"
+        message = (
+            f"`{self.text(node)}` has an infinite slope at a finite argument: torch.where makes the gradient NaN there"
+        )
         self._issue("gradient", message, node)
 
     def _subscript(self, node: ast.Subscript) -> Iterable[ast.expr]:
@@ -232,7 +232,10 @@ class Legality:
 
     def _call(self, node: ast.Call) -> Iterable[ast.expr]:
         callee = self.value(node.func)
-        arguments = [*(a.value if isinstance(a, ast.Starred) else a for a in node.args), *(k.value for k in node.keywords)]
+        arguments = [
+            *(a.value if isinstance(a, ast.Starred) else a for a in node.args),
+            *(k.value for k in node.keywords),
+        ]
         if callee.kind is Kind.NAMESPACE and isinstance(callee.ref, str):
             self._named(node, callee.ref)
             return arguments
@@ -244,7 +247,11 @@ class Legality:
         if callee.kind is Kind.FUNCTION and isinstance(callee.ref, Closure):
             self._project(node, callee.ref)
             return arguments
-        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id == "self":
+        if (
+            isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
+            and node.func.value.id == "self"
+        ):
             self._issue("heavy", f"what `{self.text(node)}` does and costs is not known", node)
         else:
             self._issue("unsupported", f"what `{self.text(node)}` does is not known", node)
@@ -261,7 +268,9 @@ class Legality:
                 return [*owner, *arguments]
             if fact is not None:
                 fact = self._decided(fact, node)
-            self._op(node, bound.name, fact is not None and fact.random, bool(fact is None or fact.mutates), method=True)
+            self._op(
+                node, bound.name, fact is not None and fact.random, bool(fact is None or fact.mutates), method=True
+            )
             return [*owner, *arguments]
         if receiver.kind is Kind.PYTHON and bound.name in ("format", "get", "size", "numel"):
             return [*owner, *arguments]
@@ -316,7 +325,9 @@ class Legality:
             self._issue("random", message, node)
         elif name in HEAVY:
             self._issue("heavy", f"`{self.text(node)}` would run on every call", node)
-        elif name in ("div", "divide", "true_divide", "floor_divide", "fmod", "remainder") and self._divides_safely(node, method):
+        elif name in ("div", "divide", "true_divide", "floor_divide", "fmod", "remainder") and self._divides_safely(
+            node, method
+        ):
             return
         elif name == "pow" and self._power_call(node, method):
             return
@@ -365,7 +376,9 @@ class Legality:
             return False
         owner = self.value(func.value).kind if isinstance(func, ast.Attribute) else Kind.NAMESPACE
         positional = argument.args if owner is Kind.TENSOR else argument.args[1:]
-        given = dict(zip(("min", "max"), positional, strict=False)) | {k.arg: k.value for k in argument.keywords if k.arg}
+        given = dict(zip(("min", "max"), positional, strict=False)) | {
+            k.arg: k.value for k in argument.keywords if k.arg
+        }
         low, high = (_number(given[k]) if k in given else None for k in ("min", "max"))
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         least, most = _FINITE_SLOPE.get(name, (0.0, None))
@@ -421,7 +434,14 @@ class Legality:
 
 def _takes_inplace(ref: object) -> bool:
     """Classes of torch.nn whose constructor can make them write in place."""
-    return isinstance(ref, str) and ref.rpartition(".")[2] not in ("Softmax", "LogSoftmax", "Tanh", "Sigmoid", "GELU", "Identity")
+    return isinstance(ref, str) and ref.rpartition(".")[2] not in (
+        "Softmax",
+        "LogSoftmax",
+        "Tanh",
+        "Sigmoid",
+        "GELU",
+        "Identity",
+    )
 
 
 def _number(node: ast.expr) -> float | None:
@@ -445,4 +465,9 @@ def _nonzero(node: ast.expr, value: Value) -> bool:
         return value.const != 0
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add,)):
         return False
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "sqrt" and value.kind is Kind.PYTHON
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "sqrt"
+        and value.kind is Kind.PYTHON
+    )

@@ -12,7 +12,7 @@ _STOP = frozenset("a an the is are was be been to of in on at for and or by with
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _MAX_WORDS = 4
 _MAX_LENGTH = 40
-_COMPARES = {
+_COMPARES: dict[type[ast.cmpop], str] = {
     ast.Gt: "above",
     ast.Lt: "below",
     ast.GtE: "at_least",
@@ -82,7 +82,9 @@ def _words(node: ast.expr) -> list[str]:
     if isinstance(node, ast.Name):
         return [node.id.strip("_") or node.id]
     if isinstance(node, ast.Attribute):
-        base = [] if isinstance(node.value, ast.Name) and node.value.id in ("self", "torch", "F") else _words(node.value)
+        base = (
+            [] if isinstance(node.value, ast.Name) and node.value.id in ("self", "torch", "F") else _words(node.value)
+        )
         return [*base, node.attr.strip("_")]
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute) and not _is_namespace(node.func.value):

@@ -72,9 +72,7 @@ def _outermost(function: FunctionInfo) -> FunctionInfo:
 # -- the function --------------------------------------------------------------------------------------
 
 
-def _changed_function(
-    function: FunctionInfo, chunk: Chunk, drafts: Sequence[Draft]
-) -> tuple[int, str, str] | Refusal:
+def _changed_function(function: FunctionInfo, chunk: Chunk, drafts: Sequence[Draft]) -> tuple[int, str, str] | Refusal:
     """First line in the current text, the old and the new text of the function's lines."""
     node = function.node
     if isinstance(node, ast.Lambda):
@@ -97,7 +95,9 @@ def _changed_function(
     editor = _Editor(module, chunk, drafts)
     changed = editor.function(target, node)
     new_module = module.deep_replace(target, changed)
-    new = new_module.code
+    if not isinstance(new_module, cst.Module):
+        return Refusal("splice", "unsupported", "the function is its own module")
+    new: str = new_module.code
     if indented:
         new = new[new.index("\n") + 1 :]
     if not editor.complete:

@@ -19,7 +19,10 @@ from graphmend_lsp.rules.base import raises_only
 ORDER = 20
 _CODES = frozenset({"GM301", "GM302"})
 _BROAD = frozenset({"", "Exception", "BaseException"})
-_ASYNC = "the exception becomes a RuntimeError with a constant message; on CUDA it arrives later and ends the use of the device"
+_ASYNC = (
+    "the exception becomes a RuntimeError with a constant message; "
+    "on CUDA it arrives later and ends the use of the device"
+)
 
 
 def propose(site: Site) -> list[Offer | Refusal]:
@@ -158,21 +161,27 @@ def _caught(site: Site, target: ast.stmt) -> Refusal | None:
     """A ``try`` inside the region that would have caught the exception."""
     raised = _raised_names(target, site)
     if site.event.context.tries:
-        return Refusal("trap", "caught-exception", "a `try` around the check may catch the exception, or clean up after it")
+        return Refusal(
+            "trap", "caught-exception", "a `try` around the check may catch the exception, or clean up after it"
+        )
     for context in site.event.context.withs:
         if _swallows(context):
             return Refusal("trap", "caught-exception", f"`with {context}` catches the exception")
     for facts, _, contexts in _calls_of(site):
         for context in contexts:
             if context.tries or any(_swallows(name) for name in context.withs):
-                message = f"`{facts.function.qualname}` calls the function with the check where the exception may be caught"
+                message = (
+                    f"`{facts.function.qualname}` calls the function with the check where the exception may be caught"
+                )
                 return Refusal("trap", "caught-exception", message)
     for function in site.module.functions:
         for node in ast.walk(function.node):
             if isinstance(node, ast.Try) and node.handlers and _calls(node.body, site.function.name):
                 for handler in node.handlers:
                     if _catches(handler, raised):
-                        message = f"`{function.qualname}` calls `{site.function.name}` in a `try` that catches the exception"
+                        message = (
+                            f"`{function.qualname}` calls `{site.function.name}` in a `try` that catches the exception"
+                        )
                         return Refusal("trap", "caught-exception", message)
     return None
 

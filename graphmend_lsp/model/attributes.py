@@ -81,5 +81,3 @@ def _registered(node: ast.Call) -> str | None:
         if isinstance(owner, ast.Name) and owner.id == "self":
             return name_pattern(node.args[1])
     return None
-
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -299,7 +300,7 @@ _CACHE_LIMIT = 96
 
 # -- names -------------------------------------------------------------------------------------------
 
-BUILTINS = frozenset(dir(__builtins__) if not isinstance(__builtins__, dict) else __builtins__)
+BUILTINS = frozenset(dir(builtins))
 
 _CANONICAL = (
     ("torch.functional.", "torch."),

@@ -10,6 +10,7 @@ from typing import Literal
 from graphmend_lsp.model.module import ClassInfo, FunctionInfo, FunctionNode, Module
 from graphmend_lsp.model.walk import walk
 from graphmend_lsp.parse import Chunk, Place
+from graphmend_lsp.text import Span
 
 EntryKind = Literal["compile", "export", "named", "implied"]
 _COMPILE = frozenset({"torch.compile", "torch._dynamo.optimize", "torch.compiler.compile"})
@@ -99,15 +100,13 @@ def _overrides(cls: ClassInfo, method: Method) -> bool:
     )
 
 
-def _name_span(chunk: Chunk, function: FunctionInfo) -> object:
+def _name_span(chunk: Chunk, function: FunctionInfo) -> Span:
     node = function.node
     return chunk.span(node) if isinstance(node, ast.Lambda) else header_span(chunk, node)
 
 
-def header_span(chunk: Chunk, node: ast.stmt) -> object:
+def header_span(chunk: Chunk, node: ast.stmt) -> Span:
     """Raw range of ``def name`` / ``class name``."""
-    from graphmend_lsp.text import Span
-
     text = chunk.raw_text(node.lineno).rstrip("\r\n")
     column = chunk.column(node.lineno, node.col_offset)
     return Span(node.lineno, column, node.lineno, max(len(text), column))
@@ -242,7 +241,15 @@ class _Finder:
                 yield cls.methods[node.attr]
 
     def _of_class(self, func: ast.expr) -> Iterator[FunctionInfo]:
-        if isinstance(func, ast.Attribute) and func.attr in ("to", "cuda", "eval", "train", "half", "bfloat16", "float"):
+        if isinstance(func, ast.Attribute) and func.attr in (
+            "to",
+            "cuda",
+            "eval",
+            "train",
+            "half",
+            "bfloat16",
+            "float",
+        ):
             if isinstance(func.value, ast.Call):
                 yield from self._of_class(func.value.func)
             return
@@ -275,5 +282,3 @@ def _self_values(top: ast.stmt, name: str) -> Iterator[ast.AST]:
             for target in node.targets:
                 if isinstance(target, ast.Attribute) and target.attr == name:
                     yield node.value
-
-

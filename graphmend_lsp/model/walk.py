@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Any
 
 _NO_NODES = frozenset(
     {"ctx", "op", "ops", "id", "attr", "arg", "kind", "type_comment", "module", "level", "simple", "is_async"}
@@ -36,7 +37,7 @@ def children(node: ast.AST) -> list[ast.AST]:
     """Nodes directly inside a node."""
     found: list[ast.AST] = []
     for name in CHILD_FIELDS[node.__class__]:
-        value = getattr(node, name, None)
+        value: Any = getattr(node, name, None)
         if value.__class__ is list:
             found += [item for item in value if isinstance(item, _Node)]
         elif isinstance(value, _Node):
@@ -52,7 +53,7 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
         item = todo.pop()
         yield item
         for name in fields[item.__class__]:
-            value = getattr(item, name, None)
+            value: Any = getattr(item, name, None)
             if value.__class__ is list:
                 todo += [part for part in value if isinstance(part, _Node)]
             elif isinstance(value, _Node):
@@ -72,7 +73,7 @@ def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(item, _SCOPES):
             continue
         for name in fields[item.__class__]:
-            value = getattr(item, name, None)
+            value: Any = getattr(item, name, None)
             if value.__class__ is list:
                 todo += [part for part in value if isinstance(part, _Node)]
             elif isinstance(value, _Node):

@@ -3,14 +3,16 @@
 An assertion on a tensor in a form that breaks the graph.
 
 ## What it does
-Flags `assert` on a tensor's value where the message is not a constant (an f-string breaks even if it formats static values only),
-where the test is `not t`, has `and`/`or` of several tensors, a chained comparison, `any()`/`all()`, `torch.equal`,
-`torch.allclose` or `.item()`; and `torch._assert`, `torch._check*` with a tensor, or with a message function that refers to one.
-`assert tensor, "constant"` (or without a message) does not break and is not flagged: TorchDynamo turns it into an assertion of the graph.
+Flags `assert` on a tensor's value where the message is not a constant (an f-string breaks even if it formats static
+values only), where the test is `not t`, has `and`/`or` of several tensors, a chained comparison, `any()`/`all()`,
+`torch.equal`, `torch.allclose` or `.item()`; and `torch._assert`, `torch._check*` with a tensor, or with a message
+function that refers to one.
+`assert tensor, "constant"` (or without a message) does not break and is not flagged: TorchDynamo turns it into an
+assertion of the graph.
 
 ## Why is this bad?
-A form TorchDynamo cannot turn into an assertion is a data-dependent branch: the graph is split there, and inside loops and
-generators the function falls back to eager.
+A form TorchDynamo cannot turn into an assertion is a data-dependent branch: the graph is split there, and inside
+loops and generators the function falls back to eager.
 
 ## Example
 ```python
@@ -27,8 +29,8 @@ def iou(a):
 ```
 
 ## Fix safety
-*trap* keeps the assertion, its type and its text in an operator of the graph (see GM301 for the one condition). *assert* uses
-`torch._assert_async`: unsafe, the exception becomes a RuntimeError with a constant message.
+*trap* keeps the assertion, its type and its text in an operator of the graph (see GM301 for the one condition).
+*assert* uses `torch._assert_async`: unsafe, the exception becomes a RuntimeError with a constant message.
 
 ## References
 - [GB0170 Data-dependent branching](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0170.html)
@@ -58,9 +60,15 @@ def flag(event: Event) -> Flag | None:
     if isinstance(node, ast.Call):
         why = event.value.why if event.value is not None else None
         if event.name != "torch._assert" and (event.value is None or event.value.kind is Kind.PYTHON):
-            message = f"the message of this `{event.name}` is not made of constants only; torch.compile splits the graph here"
+            message = (
+                f"the message of this `{event.name}` is not made of constants only; torch.compile splits the graph here"
+            )
             return Flag(node, message)
-        return Flag(node, f"`{event.name}` needs the tensor's value on the host{{origin}}; torch.compile splits the graph here", why)
+        return Flag(
+            node,
+            f"`{event.name}` needs the tensor's value on the host{{origin}}; torch.compile splits the graph here",
+            why,
+        )
     return None
 
 

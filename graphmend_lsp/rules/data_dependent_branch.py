@@ -69,4 +69,6 @@ def flag(event: Event) -> Flag | None:
     datum = next(d for d in event.test.data if d.kind != "dynamic")
     at = node.subject if isinstance(node, ast.Match) else node.test
     text = source(event, at)
-    return Flag(shown, f"`{text}` is known only on the device{{origin}}; torch.compile splits the graph here", datum.value.why)
+    return Flag(
+        shown, f"`{text}` is known only on the device{{origin}}; torch.compile splits the graph here", datum.value.why
+    )

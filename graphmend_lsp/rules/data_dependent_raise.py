@@ -3,8 +3,8 @@
 A test on a tensor's value that only guards a `raise`.
 
 ## What it does
-Flags `if` and `elif` whose body does nothing but raise and whose test is data: `if (x < 0).any(): raise ValueError(...)`.
-Guards on shapes, dtypes and Python values are decided while tracing and are not flagged.
+Flags `if` and `elif` whose body does nothing but raise and whose test is data: `if (x < 0).any(): raise
+ValueError(...)`. Guards on shapes, dtypes and Python values are decided while tracing and are not flagged.
 
 ## Why is this bad?
 The check reads the tensor back to the host on every call, splits the graph, and stops kernels from being queued ahead.
@@ -32,12 +32,12 @@ class Net(nn.Module):
 ```
 
 ## Fix safety
-*trap* moves the unchanged guard into an operator of the graph: type, text and values of the exception are kept and there is no
-break. It is unsafe if arguments, buffers or Python state may be written before the guard: a compiled graph applies those
-writes late, so a failing call would leave them undone. Refused inside a `try` that would have caught the exception. On a
-GPU the guard still waits for the value, as the original does.
-*assert* uses `torch._assert_async`, which does not wait: always unsafe, since the exception becomes a `RuntimeError` with a constant
-message and, on CUDA, arrives later and ends the process' use of the device.
+*trap* moves the unchanged guard into an operator of the graph: type, text and values of the exception are kept and
+there is no break. It is unsafe if arguments, buffers or Python state may be written before the guard: a compiled
+graph applies those writes late, so a failing call would leave them undone. Refused inside a `try` that would have
+caught the exception. On a GPU the guard still waits for the value, as the original does.
+*assert* uses `torch._assert_async`, which does not wait: always unsafe, since the exception becomes a
+`RuntimeError` with a constant message and, on CUDA, arrives later and ends the process' use of the device.
 
 ## References
 - [GB0170 Data-dependent branching](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0170.html)
@@ -59,5 +59,7 @@ def flag(event: Event) -> Flag | None:
         return None
     datum = next(d for d in event.test.data if d.kind != "dynamic")
     text = source(event, node.test)
-    message = f"whether `{text}` holds is known only on the device{{origin}}; torch.compile splits the graph at this guard"
+    message = (
+        f"whether `{text}` holds is known only on the device{{origin}}; torch.compile splits the graph at this guard"
+    )
     return Flag(node.test, message, datum.value.why)

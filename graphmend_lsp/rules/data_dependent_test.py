@@ -5,7 +5,8 @@ filter, sorting by a tensor.
 
 ## What it does
 Flags expressions that ask Python for the truth of a tensor outside an `if`, `while` or `assert` (those have rules of
-their own): `a and b` as a value, `not t`, `0 < t < 1`, `2 in t`, `any(t > 0 for t in xs)`, `[x for x in xs if x.sum() > 0]`,
+their own): `a and b` as a value, `not t`, `0 < t < 1`, `2 in t`, `any(t > 0 for t in xs)`, `[x for x in xs if
+x.sum() > 0]`,
 `sorted(xs, key=lambda t: t.mean())`.
 
 ## Why is this bad?
@@ -55,4 +56,6 @@ def flag(event: Event) -> Flag | None:
         return None
     datum = event.test.data[0]
     text = source(event, event.node)
-    return Flag(event.node, f"{_WORDS[event.kind]} in `{text}`{{origin}}; torch.compile splits the graph here", datum.value.why)
+    return Flag(
+        event.node, f"{_WORDS[event.kind]} in `{text}`{{origin}}; torch.compile splits the graph here", datum.value.why
+    )

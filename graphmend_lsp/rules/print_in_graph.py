@@ -4,12 +4,13 @@
 
 ## What it does
 Flags calls that write text, whatever they print (constants and shapes break as well), and conversions of a tensor to
-text (`str(t)`, `repr(t)`, `"%s" % t`, `f"{t!r}"`). A plain f-string of a tensor does not break by itself and is not flagged.
+text (`str(t)`, `repr(t)`, `"%s" % t`, `f"{t!r}"`). A plain f-string of a tensor does not break by itself and is not
+flagged.
 
 ## Why is this bad?
-Text output is a side effect of the host. TorchDynamo ends the graph, prints in eager, and starts a new graph: two graphs
-for one line, and zero inside a loop, a `try` or a context manager, where the whole function falls back to eager. A print in a child
-module splits every caller, too.
+Text output is a side effect of the host. TorchDynamo ends the graph, prints in eager, and starts a new graph: two
+graphs for one line, and zero inside a loop, a `try` or a context manager, where the whole function falls back to
+eager. A print in a child module splits every caller, too.
 
 ## Example
 ```python
@@ -56,6 +57,8 @@ def flag(event: Event) -> Flag | None:
         words = {"%": "`%` formats a tensor as text", "str": "`str()` of a tensor", "repr": "`repr()` of a tensor"}
         what = words.get(event.name, f"`{event.name}()` of a tensor")
         why = event.value.why if event.value is not None else None
-        return Flag(event.node, f"{what} needs its values on the host{{origin}}; torch.compile splits the graph here", why)
+        return Flag(
+            event.node, f"{what} needs its values on the host{{origin}}; torch.compile splits the graph here", why
+        )
     name = event.name.removeprefix("builtins.")
     return Flag(event.node, f"`{name}` writes text on the host; torch.compile splits the graph here")

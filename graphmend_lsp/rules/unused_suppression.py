@@ -3,8 +3,8 @@
 A suppression comment that hides nothing.
 
 ## What it does
-Flags `# graphmend: ignore`, `# graphmend: ignore[GM101]`, `# graphmend: ignore-file` and `# noqa: GM101` where no finding
-of these codes would be shown.
+Flags `# graphmend: ignore`, `# graphmend: ignore[GM101]`, `# graphmend: ignore-file` and `# noqa: GM101` where no
+finding of these codes would be shown.
 
 ## Why is this bad?
 The comment claims a graph break that is not there (any more), and would hide the next one.

@@ -6,8 +6,8 @@
 Flags `warnings.warn` in every spelling (`warn(...)` imported from `warnings`, an alias, `warn_explicit`).
 
 ## Why is this bad?
-TorchDynamo skips the `warnings` module: the graph ends at the call, in the function and in every caller, although the warning
-is usually shown once only.
+TorchDynamo skips the `warnings` module: the graph ends at the call, in the function and in every caller, although
+the warning is usually shown once only.
 
 ## Example
 ```python
@@ -27,12 +27,13 @@ def _warn_group_none_deprecated():
 ```
 
 ## Fix safety
-*defer* keeps category, text, filters and order; the reported line is the helper's, in the same file. With `stacklevel` the
-warning names a caller's line, which changes, so the offer is unsafe. Refused inside `catch_warnings`.
+*defer* keeps category, text, filters and order; the reported line is the helper's, in the same file. With
+`stacklevel` the warning names a caller's line, which changes, so the offer is unsafe. Refused inside
+`catch_warnings`.
 
 ## References
-- [GB0007 Attempted to call function marked as skipped](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0007.html)
-"""
+- [GB0007 Attempted to call function marked as
+skipped](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0007.html) """
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def test_the_users_own_select() -> None:
 
 
 def test_an_attribute_of_that_name_is_no_collision() -> None:
-    out = mended("import torch\n\n\n" + SHAPES.replace("x * 2", "x.select(0, 0)"))
+    out = mended("import torch\n\n\n" + SHAPES.replace("x * 2", "x + x.select(0, 0)"))
     assert "import select\n" in out and "x.select(0, 0)" in out
 
 

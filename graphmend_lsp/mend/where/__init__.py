@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 
-from graphmend_lsp.finding import Offer, Refusal
+from graphmend_lsp.finding import Offer, Reason, Refusal
 from graphmend_lsp.mend import effects
 from graphmend_lsp.mend.base import Draft, Site
 from graphmend_lsp.mend.legality import Issue
@@ -42,7 +42,7 @@ def propose(site: Site) -> list[Offer | Refusal]:
     if not plan.issues:
         return [Offer(plan.kind, title, "safe")]
     changes = "; ".join(dict.fromkeys(i.message for i in plan.issues))
-    reasons = tuple(dict.fromkeys(i.reason for i in plan.issues))
+    reasons: tuple[Reason, ...] = tuple(dict.fromkeys(i.reason for i in plan.issues))
     return [Offer(plan.kind, title, "unsafe", changes, reasons), *_refusals(plan.issues)]
 
 
@@ -73,8 +73,9 @@ def _cond_offer(plan: Plan) -> list[Offer | Refusal]:
     if plan.kind != "cond":
         return []
     changes = "; ".join(dict.fromkeys([*(i.message for i in plan.issues if i.reason != "heavy"), plan.cost]))
-    reasons = tuple(dict.fromkeys(i.reason for i in plan.issues))
-    return [Offer("cond", _TITLES["cond"], "unsafe", changes, reasons)]
+    reasons: tuple[Reason, ...] = tuple(dict.fromkeys(i.reason for i in plan.issues))
+    offers: list[Offer | Refusal] = [Offer("cond", _TITLES["cond"], "unsafe", changes, reasons)]
+    return offers
 
 
 def _plan(site: Site) -> Plan:

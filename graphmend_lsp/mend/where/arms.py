@@ -18,7 +18,7 @@ from graphmend_lsp.mend import effects, scope
 from graphmend_lsp.mend.sources import operand, renamed
 from graphmend_lsp.mend.where.plan import Writer
 
-_SYMBOLS = {
+_SYMBOLS: dict[type[ast.operator], str] = {
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",
@@ -219,7 +219,9 @@ class Arms(Writer):
             first, second = then.versions.get(name, name), other.versions.get(name, name)
             function, arguments = self.selection(condition.text, condition.exact, first, second, proved)
             roots = all_roots(new_value) | all_roots(old_value)
-            value = replace(new_value, roots=roots) if proved else replace(new_value, dtype=None, shape=None, roots=roots)
+            value = (
+                replace(new_value, roots=roots) if proved else replace(new_value, dtype=None, shape=None, roots=roots)
+            )
             self.bind(name, f"{function}({', '.join(arguments)})", None, value, arm, proved=proved)
 
     def _call(self, stmt: ast.Expr) -> None:

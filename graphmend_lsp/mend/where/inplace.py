@@ -49,7 +49,9 @@ class InPlace(Arms):
         if self.plan.fatal:
             return True
         self.plan.kind = "copy"
-        arguments = [self.flat(a) for a in item.args] + [f"{k.arg}={self.flat(k.value)}" for k in item.keywords if k.arg]
+        arguments = [self.flat(a) for a in item.args] + [
+            f"{k.arg}={self.flat(k.value)}" for k in item.keywords if k.arg
+        ]
         new = f"{name}.{plain}({', '.join(arguments)})"
         function, parts = self.selection(condition.text, condition.exact, new, name, True)
         copied = f"{function}({', '.join(parts)})"

@@ -39,7 +39,9 @@ class Returns(Arms):
                 self.plan.refuse("unsupported", "the branch computes more than it returns", node)
         if not isinstance(first, ast.Return) or not isinstance(last, ast.Return):
             self.plan.refuse("control-flow", "one path returns and the other goes on", node)
-            if not rest or any(isinstance(s, ast.Return) and self._nothing(s) for s in (*node.body, *node.orelse, *rest)):
+            if not rest or any(
+                isinstance(s, ast.Return) and self._nothing(s) for s in (*node.body, *node.orelse, *rest)
+            ):
                 self.plan.refuse("host-value", "one path returns None, which torch.where cannot select", node)
             return
         if first.value is None or last.value is None or self._nothing(first) or self._nothing(last):
@@ -153,7 +155,7 @@ class Returns(Arms):
             self.plan.replacements.append(Replacement(last, last, tuple(result)))
         else:
             end = node if node.orelse else last
-            self.plan.replacements.append(Replacement(node, end, tuple([*lines, *result])))
+            self.plan.replacements.append(Replacement(node, end, (*lines, *result)))
 
     def _return_lines(self, parts: list[tuple[str, list[str]]], room: int) -> list[str]:
         if len(parts) == 1:

@@ -190,7 +190,7 @@ class _Statement(InPlace, Returns):
         return lines
 
     def _cond(self, condition: Condition, chosen: Chosen) -> None:
-        """Heavy sides: ``torch.cond`` computes only the chosen one; slower without torch.compile, so never by default."""
+        """Heavy sides: ``torch.cond`` computes only the chosen one; slower in eager, so never by default."""
         name, new, old, _ = chosen
         self.plan.kind = "cond"
         self.plan.torch = True
