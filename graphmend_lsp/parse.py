@@ -259,9 +259,14 @@ def _keep_untouched(text: str, previous: Parsed, failure: ParseFailure) -> Parse
 
 
 def _around_the_error(text: str, failure: ParseFailure) -> Parsed:
-    """Blank the top-level block with the error and parse the rest; twice, then give up."""
+    """Blank the top-level block with the error and parse the rest; twice, then give up.
+
+    Chunks keep their real text; those with a blanked line are ``broken``, so that nothing is derived from
+    their length, but what did parse in them has its nodes.
+    """
     lines = split_lines(text)
     blanked = list(lines)
+    gone: set[int] = set()
     current = failure
     for _ in range(2):
         if current.line is None:
@@ -269,13 +274,16 @@ def _around_the_error(text: str, failure: ParseFailure) -> Parsed:
         begin, end = _block(blanked, current.line)
         for number in range(begin, end):
             blanked[number] = _ending(blanked[number])
-        attempt = "".join(blanked)
+            gone.add(number + 1)
         try:
-            nodes = _tree(attempt)
+            nodes = _tree("".join(blanked))
         except _NotPython as error:
             current = error.failure
             continue
-        chunks = tuple(replace(c, broken=not c.nodes) for c in _chunks(attempt, 1, nodes))
+        chunks = tuple(
+            replace(c, broken=not c.nodes or any(c.line <= n < c.line + len(c.lines) for n in gone))
+            for c in _chunks(text, 1, nodes)
+        )
         return Parsed(text, chunks, failure)
     return Parsed(text, (Chunk(next(_ids), text, 1, 1, (), broken=True),), failure)
 

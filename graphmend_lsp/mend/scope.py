@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from graphmend_lsp.model.module import FunctionInfo, own_nodes
 
@@ -55,7 +56,8 @@ def parameters(function: FunctionInfo) -> set[str]:
     return names | {a.arg for a in (args.vararg, args.kwarg) if a is not None}
 
 
-def local_names(function: FunctionInfo) -> set[str]:
+@lru_cache(maxsize=64)
+def local_names(function: FunctionInfo) -> frozenset[str]:
     """Parameters and everything the function (or one it is nested in) binds."""
     names = parameters(function) | set(function.stores)
     for node in own_nodes(function.node):
@@ -63,19 +65,27 @@ def local_names(function: FunctionInfo) -> set[str]:
             names -= set(node.names)
     if function.parent is not None:
         names |= local_names(function.parent)
-    return names
+    return frozenset(names)
 
 
-def block_of(function: FunctionInfo, stmt: ast.stmt) -> list[ast.stmt] | None:
-    """The list of statements that contains ``stmt``."""
+@lru_cache(maxsize=64)
+def _places(function: FunctionInfo) -> dict[int, tuple[ast.AST, list[ast.stmt], int]]:
+    """For each statement of a function (by id): what it stands in, its block and its index there."""
+    found: dict[int, tuple[ast.AST, list[ast.stmt], int]] = {}
     todo: list[ast.AST] = [function.node]
     while todo:
         node = todo.pop()
         for block in _blocks(node):
-            if any(item is stmt for item in block):
-                return block
+            for index, item in enumerate(block):
+                found[id(item)] = (node, block, index)
             todo.extend(block)
-    return None
+    return found
+
+
+def block_of(function: FunctionInfo, stmt: ast.stmt) -> list[ast.stmt] | None:
+    """The list of statements that contains ``stmt``."""
+    place = _places(function).get(id(stmt))
+    return None if place is None else place[1]
 
 
 def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
@@ -89,14 +99,8 @@ def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
 
 def parent_of(function: FunctionInfo, stmt: ast.stmt) -> ast.AST | None:
     """The statement (or function) directly around ``stmt``."""
-    todo: list[ast.AST] = [function.node]
-    while todo:
-        node = todo.pop()
-        for block in _blocks(node):
-            if any(item is stmt for item in block):
-                return node
-            todo.extend(block)
-    return None
+    place = _places(function).get(id(stmt))
+    return None if place is None else place[0]
 
 
 def is_elif(function: FunctionInfo, stmt: ast.stmt, text: str) -> bool:
@@ -142,15 +146,15 @@ def read_after(function: FunctionInfo, stmt: ast.stmt, name: str) -> bool:
 
 def _path_to(function: FunctionInfo, stmt: ast.stmt) -> list[tuple[list[ast.stmt], int]]:
     """Blocks from the function's body down to the one with ``stmt``, each with the index inside it."""
-    todo: list[tuple[list[ast.stmt], list[tuple[list[ast.stmt], int]]]] = [(function.body, [])]
-    while todo:
-        block, above = todo.pop()
-        for index, item in enumerate(block):
-            path = [*above, (block, index)]
-            if item is stmt:
-                return path
-            todo.extend((inner, path) for inner in _blocks(item))
-    return []
+    path: list[tuple[list[ast.stmt], int]] = []
+    node: ast.AST | None = stmt
+    while isinstance(node, ast.stmt):
+        place = _places(function).get(id(node))
+        if place is None:
+            break
+        path.append((place[1], place[2]))
+        node = place[0]
+    return path[::-1]
 
 
 def _first_use(block: list[ast.stmt], name: str) -> str | None:
@@ -212,6 +216,7 @@ def _use_in(stmt: ast.stmt, name: str) -> str | None:
     return "bound" if name in writes(stmt) else None
 
 
+@lru_cache(maxsize=64)
 def _read_by_closures(function: FunctionInfo) -> set[str]:
     """Names that functions and lambdas defined inside read: when they run is not known."""
     found: set[str] = set()
@@ -219,6 +224,16 @@ def _read_by_closures(function: FunctionInfo) -> set[str]:
         if node is not function.node and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             found |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     return found
+
+
+@lru_cache(maxsize=64)
+def outer_names(function: FunctionInfo) -> frozenset[str]:
+    """Names the function declares ``global`` or ``nonlocal``."""
+    found: set[str] = set()
+    for node in own_nodes(function.node):
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            found.update(node.names)
+    return frozenset(found)
 
 
 def local_imports(function: FunctionInfo) -> dict[str, ast.stmt]:

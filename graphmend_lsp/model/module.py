@@ -10,7 +10,7 @@ from functools import cached_property
 
 from graphmend_lsp.model.attributes import attributes_set
 from graphmend_lsp.model.program import ProgramView
-from graphmend_lsp.model.walk import own_nodes, walk
+from graphmend_lsp.model.walk import own_nodes
 from graphmend_lsp.parse import Chunk, Parsed, Place, parse
 from graphmend_lsp.text import Span
 
@@ -215,7 +215,7 @@ class Module:
             return prefix
         return f"{prefix}.{node.module}" if parts else prefix + node.module
 
-    def dotted(self, node: ast.expr) -> str | None:
+    def dotted(self, node: ast.expr, depth: int = 0) -> str | None:
         """Dotted name of something imported (``th.isinf`` -> ``torch.isinf``) or of a builtin."""
         attributes: list[str] = []
         while isinstance(node, ast.Attribute):
@@ -228,25 +228,30 @@ class Module:
             base = f"builtins.{node.id}" if node.id in BUILTINS else None
         else:
             base = next((b.target for b in bindings if b.kind == "import"), None)
-            if base is None and len(bindings) == 1 and bindings[0].kind == "value" and bindings[0].value is not None:
-                value = bindings[0].value
-                if isinstance(value, (ast.Name, ast.Attribute)) and not _mentions(value, node.id):
-                    base = self.dotted(value)
-                elif isinstance(value, ast.Call) and self.dotted(value.func) == "functools.partial" and value.args:
-                    base = self.dotted(value.args[0])
+            value = bindings[0].value if len(bindings) == 1 and depth < _MAX_ALIASES else None
+            if base is None and value is not None:
+                if isinstance(value, (ast.Name, ast.Attribute)):
+                    base = self.dotted(value, depth + 1)
+                elif isinstance(value, ast.Call) and value.args:
+                    if self.dotted(value.func, depth + 1) == "functools.partial":
+                        base = self.dotted(value.args[0], depth + 1)
         if base is None:
             return None
         return canonical(".".join([base, *reversed(attributes)]))
 
     def find(self, name: str) -> FunctionInfo | ClassInfo | None:
         """A function or class by (qualified) name: ``fn``, ``Class``, ``Class.method``."""
-        for cls in self.classes:
-            if cls.qualname == name:
-                return cls
-        for function in self.functions:
-            if function.qualname == name:
-                return function
-        return None
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, FunctionInfo | ClassInfo]:
+        known: dict[str, FunctionInfo | ClassInfo] = {}
+        for item in (*self.classes, *self.functions):
+            known.setdefault(item.qualname, item)
+        return known
+
+
+_MAX_ALIASES = 12
 
 
 class Loader:
@@ -374,7 +379,3 @@ def stored_names(function: ast.AST) -> Iterator[str]:
             yield node.name
         elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
             yield node.name
-
-
-def _mentions(node: ast.AST, name: str) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == name for n in walk(node))

@@ -71,7 +71,7 @@ def entries(
         if not is_module(cls):
             continue
         function = cls.methods.get("forward")
-        if function is None and _overrides(cls, method):
+        if function is None and _overrides(cls, method, is_module):
             function = _forward_of(cls, method)
         if function is not None and function.module is not module:
             message = f"`{cls.name}` is an nn.Module: its forward (inherited) may be compiled"
@@ -89,11 +89,16 @@ def _forward_of(cls: ClassInfo, method: Method) -> FunctionInfo | None:
     return None if function is None else function.inherited_by(cls)
 
 
-def _overrides(cls: ClassInfo, method: Method) -> bool:
-    """Whether the class changes what an inherited ``forward`` does: it overrides a method that may be called there."""
+def _overrides(cls: ClassInfo, method: Method, is_module: Callable[[ClassInfo], bool]) -> bool:
+    """Whether the class changes what an inherited ``forward`` does: it overrides a method that may be called there.
+
+    A ``forward`` that comes from a mixin is nobody's else.
+    """
     inherited = method(cls, "forward")
     if inherited is None or inherited.cls is None:
         return False
+    if not is_module(inherited.cls) and (cls.methods or inherited.module is cls.module):
+        return True
     return any(
         name not in _NOT_IN_FORWARD and not name.startswith("__") and method(inherited.cls, name) is not None
         for name in cls.methods

@@ -32,8 +32,8 @@ def _warn_group_none_deprecated():
 `catch_warnings`.
 
 ## References
-- [GB0007 Attempted to call function marked as
-skipped](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0007.html) """
+- [GB0007 Attempted to call function marked as skipped](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0007.html)
+"""
 
 from __future__ import annotations
 

@@ -15,12 +15,32 @@ from graphmend_lsp.mend.where.arms import Arm
 from graphmend_lsp.mend.where.inplace import InPlace
 from graphmend_lsp.mend.where.plan import Plan
 from graphmend_lsp.mend.where.returns import Returns
-from graphmend_lsp.model.module import FunctionInfo, own_nodes
 from graphmend_lsp.rules.base import raises_only
 
 
 def statement_plan(site: Site, node: ast.If) -> Plan:
     return _Statement(site, node).run()
+
+
+MAX_TESTS = 6
+"""Beyond this nobody wants to read the nested selection, let alone run all its sides."""
+
+
+def _has_many_tests(node: ast.If) -> bool:
+    """Whether an ``if`` holds too many tests, selections made from earlier ones included."""
+    count = 0
+    todo: list[ast.AST] = [node]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, ast.If):
+            count += 1
+        elif isinstance(item, ast.Call):
+            name = item.func.attr if isinstance(item.func, ast.Attribute) else getattr(item.func, "id", "")
+            count += name in ("where", "select", "graphmend_select")
+        if count > MAX_TESTS:
+            return True
+        todo.extend(ast.iter_child_nodes(item))
+    return False
 
 
 Chosen = tuple[str, str, str, bool]
@@ -37,6 +57,9 @@ class _Statement(InPlace, Returns):
         node = self.node
         if raises_only(node):
             self.plan.refuse("unsupported", "a guard is no selection", node)
+            return self.finish()
+        if _has_many_tests(node):
+            self.plan.refuse("control-flow", f"more than {MAX_TESTS} tests in one branch would all be computed", node)
             return self.finish()
         self._obstacles()
         if any(isinstance(s, ast.Return) for s in self._inside()):
@@ -60,7 +83,7 @@ class _Statement(InPlace, Returns):
 
     def _obstacles(self) -> None:
         """Control flow and bindings that a selection cannot express."""
-        outer = _outer_names(self.function)
+        outer = scope.outer_names(self.function)
         refuse = self.plan.refuse
         for stmt in self._inside():
             if isinstance(stmt, (ast.Break, ast.Continue)):
@@ -207,10 +230,3 @@ def _must_be_simultaneous(chosen: list[Chosen]) -> bool:
         assigned.append(name)
     return False
 
-
-def _outer_names(function: FunctionInfo) -> set[str]:
-    found: set[str] = set()
-    for node in own_nodes(function.node):
-        if isinstance(node, (ast.Global, ast.Nonlocal)):
-            found.update(node.names)
-    return found

@@ -109,6 +109,20 @@ def item_in_the_test(x: Tensor):
     return y
 
 
+def other_shape(x: Tensor):
+    y = x * 2
+    # GM101
+    y = select(x.sum() > 0, y.sum(dim=0), y)
+    return y
+
+
+def other_dtype(x: Tensor):
+    y = x * 2
+    # GM101
+    y = select(x.sum() > 0, y.to(torch.float64), y)
+    return y
+
+
 class Clamped(nn.Module):
     def __init__(self):
         super().__init__()
@@ -149,5 +163,7 @@ CASES = [
     ("match_statement", [up, lambda: (torch.tensor([-1.0, -1.0]),)]),
     ("value_of_a_module_call", [up, lambda: (torch.tensor([-9.0, -3.0, -4.0]),)]),
     ("item_in_the_test", [up, down]),
+    ("other_shape", [up, down]),
+    ("other_dtype", [up, lambda: (torch.ones(2, dtype=torch.float64),)]),
     ("Clamped", [lambda: (torch.ones(2, 3),), lambda: (torch.zeros(2, 3),)]),
 ]
