@@ -85,7 +85,7 @@ def check(
         found = _Checker(path, parsed, program or NoProgram(), settings).run()
     marks = suppressions(text)
     kept = [(f, s) for f, s in found if not _suppressed(f, marks)]
-    unused = [mark for mark in marks if mark.unused]
+    unused = [mark for mark in marks if mark.unused and _judged(mark, settings)]
     if settings.wants("GM001"):
         kept += [(_unused(path, mark), None) for mark in unused]
     kept.sort(key=lambda row: (row[0].span, row[0].code))
@@ -105,12 +105,19 @@ def _may_use_torch(text: str) -> bool:
     return "def forward" in text
 
 
+def _judged(mark: Suppression, settings: Settings) -> bool:
+    """Whether the rules a comment could hide were all run: else nobody knows what it hides."""
+    if mark.codes:
+        return all(settings.wants(code) for code in mark.codes)
+    return not settings.select and not settings.ignore
+
+
 def _suppressed(finding: Finding, marks: list[Suppression]) -> bool:
     hit = False
     for mark in marks:
         if not mark.covers(finding.code):
             continue
-        lines = {finding.span.line, finding.span.end_line, finding.statement.line, finding.statement.end_line}
+        lines = {finding.span.line, finding.span.end_line, finding.statement.line, finding.header_end}
         if mark.line is None or mark.line in lines:
             mark.used.add(finding.code)
             hit = True
@@ -232,6 +239,7 @@ class _Checker:
             tuple(replace(r, span=r.span.shifted(shift) if r.span is not None else None) for r in refusals),
             hit.rule.gb or None,
             statement.shifted(shift),
+            _header_end(event.stmt) + shift,
         )
         return finding, site
 
@@ -277,6 +285,14 @@ class _Checker:
         if path == self.path:
             return self.parsed.resolve(place)
         return self.loader.resolve(place, path)
+
+
+def _header_end(stmt: ast.stmt) -> int:
+    """Last line of a statement, of a compound one that of its header."""
+    body = getattr(stmt, "body", None)
+    if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
+        return max(stmt.lineno, body[0].lineno - 1)
+    return stmt.end_lineno or stmt.lineno
 
 
 def _part_of_another(event: Event, calls: frozenset[int]) -> bool:

@@ -107,6 +107,8 @@ class Finding:
     refusals: tuple[Refusal, ...] = ()
     gb: str | None = None
     statement: Span = field(default=Span(1, 0, 1, 0), compare=False)
+    header_end: int = field(default=0, compare=False)
+    """Last line of the statement, of a compound one that of its header."""
 
     @property
     def gb_url(self) -> str | None:

@@ -203,7 +203,7 @@ def _window(text: str, previous: Parsed) -> _Window | None:
     """The changed lines, widened to whole chunks, between the untouched chunks before and after."""
     old, new = previous.text, text
     chunks = previous.chunks
-    if not chunks or any(c.broken for c in chunks):
+    if not chunks or any(c.broken for c in chunks) or old.startswith(BOM) is not new.startswith(BOM):
         return None
     limit = min(len(old), len(new))
     prefix = _common_prefix(old, new, limit)
@@ -240,6 +240,8 @@ def _reparse(text: str, previous: Parsed) -> Parsed | None:
         return None
     if piece and window.after and piece[-1] not in "\r\n":
         return None
+    if window.before and piece.startswith(BOM):
+        return None  # only the first character of a file may be one
     try:
         nodes = _tree(piece)
     except _NotPython:

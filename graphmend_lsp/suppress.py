@@ -7,6 +7,7 @@ import re
 import tokenize
 from dataclasses import dataclass, field
 
+from graphmend_lsp.rules import rule
 from graphmend_lsp.text import Span
 
 _MARK = re.compile(r"#\s*graphmend\s*:\s*(ignore-file|ignore)\b\s*(?:\[([^\]]*)\])?", re.IGNORECASE)
@@ -56,11 +57,17 @@ def suppressions(text: str) -> list[Suppression]:
     return found
 
 
+def _code(text: str) -> str:
+    """A code or a rule's name as a code."""
+    known = rule(text)
+    return known.code if known is not None else text.upper()
+
+
 def _comment(text: str, start: tuple[int, int], *, own_line: bool) -> Suppression | None:
     line, column = start
     match = _MARK.search(text)
     if match is not None:
-        codes = tuple(c.strip().upper() for c in (match.group(2) or "").split(",") if c.strip())
+        codes = tuple(_code(c.strip()) for c in (match.group(2) or "").split(",") if c.strip())
         span = Span(line, column + match.start(), line, column + match.end())
         whole = match.group(1).lower() == "ignore-file"
         return Suppression(span, codes, None if whole else line + 1 if own_line else line, ours=True)

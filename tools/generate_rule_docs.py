@@ -1,7 +1,7 @@
 """Write ``docs/rules`` from the docstrings of the rules: a page for each, and a table of all.
 
-    python tools/generate_rule_docs.py            write them
-    python tools/generate_rule_docs.py --check    exit 1 if they are not up to date
+python tools/generate_rule_docs.py            write them
+python tools/generate_rule_docs.py --check    exit 1 if they are not up to date
 """
 
 from __future__ import annotations

@@ -36,10 +36,13 @@ class Rule:
     @property
     def summary(self) -> str:
         """The first sentence of the page."""
+        paragraph: list[str] = []
         for line in self.page.splitlines():
             if line.strip() and not line.startswith("#"):
-                return line.strip()
-        return self.name
+                paragraph.append(line.strip())
+            elif paragraph:
+                break
+        return " ".join(paragraph).partition(". ")[0].rstrip(".") + "." if paragraph else self.name
 
 
 @dataclass(frozen=True)

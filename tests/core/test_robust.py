@@ -12,6 +12,7 @@ import pytest
 from graphmend_lsp.check import check, mend
 from graphmend_lsp.settings import Settings
 
+
 @contextmanager
 def in_time() -> Iterator[None]:
     """Fail after ten seconds of CPU time: in an editor, no answer is worse than an exception."""
@@ -36,7 +37,12 @@ HEAD = "import torch\n\n\n@torch.compile\ndef f(x: torch.Tensor):\n"
 
 
 def elifs(count: int) -> str:
-    return HEAD + "    if x.sum() > 0:\n        y = 0\n" + "".join(f"    elif x.sum() > {n}:\n        y = {n}\n" for n in range(count)) + "    return y\n"
+    return (
+        HEAD
+        + "    if x.sum() > 0:\n        y = 0\n"
+        + "".join(f"    elif x.sum() > {n}:\n        y = {n}\n" for n in range(count))
+        + "    return y\n"
+    )
 
 
 NASTY = {
@@ -54,8 +60,14 @@ NASTY = {
     "long call chain": HEAD + "    return x" + ".abs()" * 900 + "\n",
     "elif": elifs(200),
     "deep elif": elifs(1500),
-    "deep blocks": HEAD + "".join("    " * n + "if x.any():\n" for n in range(1, 80)) + "    " * 80 + "x = x + 1\n    return x\n",
-    "nested functions": HEAD + "".join("    " * n + f"def g{n}():\n" for n in range(1, 60)) + "    " * 60 + "return x\n",
+    "deep blocks": HEAD
+    + "".join("    " * n + "if x.any():\n" for n in range(1, 80))
+    + "    " * 80
+    + "x = x + 1\n    return x\n",
+    "nested functions": HEAD
+    + "".join("    " * n + f"def g{n}():\n" for n in range(1, 60))
+    + "    " * 60
+    + "return x\n",
     "unclosed string": HEAD + "    print('x\n    return x\n",
     "unclosed docstring": HEAD + '    """text\n    print(x)\n',
     "unclosed bracket": HEAD + "    print(x\n",
@@ -66,7 +78,7 @@ NASTY = {
     "backslash at the end": HEAD + "    print(x) \\",
     "no newline": HEAD + "    print(x)",
     "python 2": "import torch\nprint 'x'\nexec 'y'\n",
-    "own base": "import torch\nclass A(A, torch.nn.Module):\n    def forward(self, x):\n        return self.forward(x)\n",
+    "own base": "import torch\nclass A(A, torch.nn.Module):\n    def forward(self, x):\n        return self.forward(x)\n",  # noqa: E501
     "bases in a circle": "import torch\nclass A(B): pass\nclass B(A):\n    def forward(self, x): return x\n",
     "recursion": HEAD + "    return f(x)\n",
     "mutual recursion": "import torch\ndef g(x):\n    return f(x)\n" + HEAD[13:] + "    return g(x)\n",
@@ -77,14 +89,16 @@ NASTY = {
     "stars": HEAD + "    a, *b, (c, *d) = x, *x, [*x]\n    f(*a, **b)\n    return {**a}, [*b]\n",
     "del and global": HEAD + "    global x2\n    x2 = x\n    del x\n    return x\n",
     "walrus everywhere": HEAD + "    return [y := x, (z := y).sum() > 0 and (w := z)]\n",
-    "match": HEAD + "    match x:\n        case [a, *_] | {'k': a, **_} if a.any(): return a\n        case torch.Tensor(data=d): return d\n        case _: pass\n",
+    "match": HEAD
+    + "    match x:\n        case [a, *_] | {'k': a, **_} if a.any(): return a\n        case torch.Tensor(data=d): return d\n        case _: pass\n",  # noqa: E501
     "try star": HEAD + "    try:\n        print(x)\n    except* ValueError:\n        return x\n    return x\n",
     "type parameters": "import torch\nclass A[T]:\n    def forward[U](self, x: U) -> T: return x\ntype X = int\n",
-    "async": "import torch\n@torch.compile\nasync def f(x):\n    async with x as y:\n        async for z in y:\n            await z\n    return [i async for i in x]\n",
+    "async": "import torch\n@torch.compile\nasync def f(x):\n    async with x as y:\n        async for z in y:\n            await z\n    return [i async for i in x]\n",  # noqa: E501
     "empty class": "import torch\nclass A(torch.nn.Module): ...\n",
     "one line": "import torch; f = torch.compile(lambda x: x); print(f)\n",
-    "unicode names": "import torch as 火炬\n@火炬.compile\ndef 函数(数据: 火炬.Tensor):\n    if 数据.any():\n        数据 = 数据 + 1\n    print(数据)\n    return 数据\n",
-    "many functions": "import torch\n" + "".join(f"@torch.compile\ndef f{n}(x):\n    print(x)\n    return f{n - 1}(x)\n" for n in range(200)),
+    "unicode names": "import torch as 火炬\n@火炬.compile\ndef 函数(数据: 火炬.Tensor):\n    if 数据.any():\n        数据 = 数据 + 1\n    print(数据)\n    return 数据\n",  # noqa: E501
+    "many functions": "import torch\n"
+    + "".join(f"@torch.compile\ndef f{n}(x):\n    print(x)\n    return f{n - 1}(x)\n" for n in range(200)),
 }
 
 
@@ -116,11 +130,20 @@ def test_half_typed_files(name: str) -> None:
     for end in range(0, len(text) + 1, 7):
         previous = check(text[:end], name, previous=previous)
     final = check(text, name, previous=previous)
-    assert [(f.code, f.span, f.message) for f in final.findings] == [(f.code, f.span, f.message) for f in whole.findings]
+    assert [(f.code, f.span, f.message) for f in final.findings] == [
+        (f.code, f.span, f.message) for f in whole.findings
+    ]
 
 
 def test_a_broken_middle_keeps_the_findings_of_others() -> None:
-    text = HEAD + "    print(x)\n    return x\n\n\n" + HEAD[14:].replace("f(", "g(") + "    y = x +\n\n\n" + HEAD[14:].replace("f(", "h(") + "    print(x)\n    return x\n"
+    text = (
+        HEAD
+        + "    print(x)\n    return x\n\n\n"
+        + HEAD[14:].replace("f(", "g(")
+        + "    y = x +\n\n\n"
+        + HEAD[14:].replace("f(", "h(")
+        + "    print(x)\n    return x\n"
+    )
     good = check(text.replace("x +\n", "x + 1\n"), "m.py")
     assert [f.function for f in good.findings] == ["f", "h"]
     for previous in (None, good):

@@ -29,7 +29,7 @@ def codes_for(code: str) -> set[str]:
     """What is flagged in an example: its imports, and a class around a bare ``forward``, are understood."""
     if "\ndef forward(" in "\n" + code:
         code = "class Net(nn.Module):\n" + "".join(f"    {line}\n" for line in code.splitlines())
-    head = "import logging\nimport warnings\nimport torch\nfrom torch import Tensor, nn\nfrom graphmend_lsp.runtime import graph_effect\nlogger = logging.getLogger(__name__)\n\n\n"
+    head = "import logging\nimport warnings\nimport torch\nfrom torch import Tensor, nn\nfrom graphmend_lsp.runtime import graph_effect\nlogger = logging.getLogger(__name__)\n\n\n"  # noqa: E501
     names = tuple(re.findall(r"^def ([a-z]\w*)", code, re.MULTILINE))
     analysis = check(head + code, "example.py", settings=Settings(entries=names))
     assert not analysis.problems

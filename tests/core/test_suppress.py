@@ -41,7 +41,9 @@ def test_on_the_line(comment: str) -> None:
     assert "GM201" not in codes(f"print(x)  {comment}\nreturn x")
 
 
-@pytest.mark.parametrize("comment", ["# noqa", "# noqa: E501", "# graphmend: ignored", "# graphmend ignore", "# graphmend: ignore[GM101]"])
+@pytest.mark.parametrize(
+    "comment", ["# noqa", "# noqa: E501", "# graphmend: ignored", "# graphmend ignore", "# graphmend: ignore[GM101]"]
+)
 def test_others_do_not_count(comment: str) -> None:
     assert "GM201" in codes(f"print(x)  {comment}\nreturn x")
 
@@ -65,7 +67,9 @@ def test_an_if_is_covered_at_its_header_only() -> None:
 
 def test_the_whole_file() -> None:
     assert codes("print(x)\nif x.sum() > 0:\n    x = x + 1\nreturn x", "# graphmend: ignore-file\n" + HEAD) == []
-    assert codes("print(x)\nif x.sum() > 0:\n    x = x + 1\nreturn x", "# graphmend: ignore-file[GM2]\n" + HEAD) == ["GM101"]
+    assert codes("print(x)\nif x.sum() > 0:\n    x = x + 1\nreturn x", "# graphmend: ignore-file[GM2]\n" + HEAD) == [
+        "GM101"
+    ]
 
 
 def test_a_string_is_no_comment() -> None:

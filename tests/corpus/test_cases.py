@@ -11,7 +11,7 @@ import json
 import os
 import subprocess
 import sys
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,7 @@ def settings(name: str) -> Settings:
     return Settings(entries=(meta(name)["entry"],))
 
 
-@lru_cache(maxsize=None)
+@cache
 def analysed(name: str) -> Analysis:
     analysis = check(text(name), "before.py", settings=settings(name))
     assert not analysis.problems
@@ -175,7 +175,7 @@ def judged(folder: Path, *, unsafe: bool) -> str:
         names.append(name)
     assert names
     command = [sys.executable, str(SHARED / "tools" / "verify_cases.py"), str(CASES), *names, "--mended", str(folder)]
-    command += ["--jobs", "1", *(["--unsafe"] if unsafe else [])]
+    command += ["--jobs", str(min(2, os.cpu_count() or 1)), *(["--unsafe"] if unsafe else [])]
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, env=env)
     assert done.returncode == 0, done.stdout + done.stderr

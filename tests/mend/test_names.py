@@ -46,7 +46,10 @@ def test_from_an_expression(text: str, name: str) -> None:
     assert names.from_expression(expression(text)) == name
 
 
-@pytest.mark.parametrize("text", ["{}", "[]", "()", "lambda: 0", "f'{x}'", "a if b else c", "[x for x in y]", "-x", "...", "'text'", "1.5 < x"])
+@pytest.mark.parametrize(
+    "text",
+    ["{}", "[]", "()", "lambda: 0", "f'{x}'", "a if b else c", "[x for x in y]", "-x", "...", "'text'", "1.5 < x"],
+)
 def test_every_expression_gives_part_of_a_name(text: str) -> None:
     assert f"_{names.from_expression(expression(text))}".isidentifier()
 

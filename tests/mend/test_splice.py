@@ -13,7 +13,9 @@ from graphmend_lsp.settings import Settings
 
 PRINT = "def f(x: torch.Tensor):\n    y = x * 2\n    print('norm', y.norm())\n    return y + 1\n"
 BRANCH = "def f(x: torch.Tensor):\n    y = x * 2\n    if y.sum() > 0:\n        y = y * 3\n    return y\n"
-SHAPES = "def f(x: torch.Tensor, w: torch.Tensor):\n    y = x * 2\n    if x.sum() > 0:\n        y = y * w\n    return y\n"
+SHAPES = (
+    "def f(x: torch.Tensor, w: torch.Tensor):\n    y = x * 2\n    if x.sum() > 0:\n        y = y * w\n    return y\n"
+)
 
 
 class Beside:
@@ -129,7 +131,10 @@ def test_a_helper_takes_no_name_of_the_file() -> None:
 
 def test_a_helper_stands_above_decorators_and_comments() -> None:
     out = mended(f"import torch\n\n\n# about f\n# more\n@torch.no_grad()\n@torch.compile\n{PRINT}")
-    assert re.search(r"\n\n\n@graph_effect\ndef \w+\(.*\):\n    print\(.*\n\n\n# about f\n# more\n@torch.no_grad\(\)\n@torch.compile\ndef f", out)
+    assert re.search(
+        r"\n\n\n@graph_effect\ndef \w+\(.*\):\n    print\(.*\n\n\n# about f\n# more\n@torch.no_grad\(\)\n@torch.compile\ndef f",  # noqa: E501
+        out,
+    )
 
 
 def test_a_helper_for_a_method_stands_above_the_class() -> None:
@@ -167,8 +172,12 @@ def test_one_line_if() -> None:
 
 
 def test_statements_on_one_line() -> None:
-    out = mended("import torch\n\n\ndef f(x: torch.Tensor):\n    y = x * 2; print('norm', y.norm()); z = y + 1\n    return z\n")
-    assert re.search(r"    y = x \* 2\n    _\w+\(.*\)\n    z = y \+ 1\n    return z\n", out) or re.search(r"y = x \* 2; _\w+\(.*\); z = y \+ 1\n", out)
+    out = mended(
+        "import torch\n\n\ndef f(x: torch.Tensor):\n    y = x * 2; print('norm', y.norm()); z = y + 1\n    return z\n"
+    )
+    assert re.search(r"    y = x \* 2\n    _\w+\(.*\)\n    z = y \+ 1\n    return z\n", out) or re.search(
+        r"y = x \* 2; _\w+\(.*\); z = y \+ 1\n", out
+    )
 
 
 def test_a_function_on_one_line() -> None:
@@ -177,7 +186,11 @@ def test_a_function_on_one_line() -> None:
 
 
 def test_comments_are_kept() -> None:
-    text = BRANCH.replace("    if y", "    # why\n    if y").replace("> 0:\n", "> 0:  # positive\n        # inside\n").replace("y * 3\n", "y * 3  # thrice\n")
+    text = (
+        BRANCH.replace("    if y", "    # why\n    if y")
+        .replace("> 0:\n", "> 0:  # positive\n        # inside\n")
+        .replace("y * 3\n", "y * 3  # thrice\n")
+    )
     out = mended(f"import torch\n\n\n{text}")
     for comment in ("# why", "# positive", "# inside", "# thrice"):
         assert comment in out

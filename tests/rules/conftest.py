@@ -10,11 +10,13 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
-from snapshots import Snapshots  # noqa: E402
+from snapshots import Snapshots
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-snapshots", action="store_true", help="write *.fixed.py and *.snap anew (pytest tests/rules)")
+    parser.addoption(
+        "--update-snapshots", action="store_true", help="write *.fixed.py and *.snap anew (pytest tests/rules)"
+    )
 
 
 @pytest.fixture

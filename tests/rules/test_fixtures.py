@@ -57,7 +57,9 @@ def rows(path: Path) -> set[tuple[int, str]]:
     found: set[tuple[int, str]] = set()
     for finding in analysed(path).findings:
         header = statements.at(finding.span.line)
-        assert header is not None and finding.span.end_line <= header[1], f"{finding.code} covers a block: {finding.span}"
+        assert header is not None and finding.span.end_line <= header[1], (
+            f"{finding.code} covers a block: {finding.span}"
+        )
         found.add((header[0], finding.code))
     return found
 

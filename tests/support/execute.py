@@ -128,7 +128,7 @@ def breaks(path: Path) -> dict[str, list[tuple[int, str]]]:
     return _breaks(path, path.read_bytes())
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _breaks(path: Path, content: bytes) -> dict[str, list[tuple[int, str]]]:
     del content  # a key of the cache
     found: dict[str, list[tuple[int, str]]] = {}
@@ -167,7 +167,11 @@ def used_up(value: Any) -> Any:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    with (
+        warnings.catch_warnings(),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
         warnings.simplefilter("ignore")
         level = logging.root.manager.disable
         logging.disable(logging.NOTSET)
@@ -306,9 +310,7 @@ def behave(
         result.random = (torch.rand(1).item(), random.random())
     given, made = tensors(args), tensors(result.outputs)
     result.same_object = [[n for n, t in enumerate(given) if t is out] for out in made]
-    result.same_memory = [
-        [n for n, t in enumerate(given) if _place(t) and _place(t) == _place(out)] for out in made
-    ]
+    result.same_memory = [[n for n, t in enumerate(given) if _place(t) and _place(t) == _place(out)] for out in made]
     if gradients and result.error is None:
         total = sum(out.float().sum() for out in made if out.requires_grad)
         if isinstance(total, torch.Tensor):

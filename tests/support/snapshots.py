@@ -20,7 +20,9 @@ class Snapshots:
             return
         known = path.read_bytes().decode("utf-8") if path.exists() else None
         if known != text:
-            rows = difflib.unified_diff((known or "").splitlines(), (text or "").splitlines(), "expected", "got", "", "", 2, "")
+            rows = difflib.unified_diff(
+                (known or "").splitlines(), (text or "").splitlines(), "expected", "got", "", "", 2, ""
+            )
             raise AssertionError(
                 f"{path.name} is out of date; look at the difference, then run pytest tests/rules --update-snapshots\n"
                 + "\n".join(rows)

@@ -50,8 +50,7 @@ Chosen = tuple[str, str, str, bool]
 class _Statement(InPlace, Returns):
     def __init__(self, site: Site, node: ast.If) -> None:
         super().__init__(site)
-        branch = site.branch
-        self.prepare(node, branch.before if branch is not None else {})
+        self.node = node
 
     def run(self) -> Plan:
         node = self.node
@@ -61,6 +60,8 @@ class _Statement(InPlace, Returns):
         if _has_many_tests(node):
             self.plan.refuse("control-flow", f"more than {MAX_TESTS} tests in one branch would all be computed", node)
             return self.finish()
+        branch = self.site.branch
+        self.prepare(node, branch.before if branch is not None else {})
         self._obstacles()
         if any(isinstance(s, ast.Return) for s in self._inside()):
             if not self.plan.fatal:
