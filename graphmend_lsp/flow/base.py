@@ -128,6 +128,13 @@ class Base:
             if self.facts.writes is None:
                 self.facts.writes = why
 
+    def may_write(self, node: ast.expr | ast.stmt) -> None:
+        """Code that is not known runs here: it may write state (of nn.Modules it is assumed that they do not)."""
+        if self.state.written is None:
+            text = " ".join(self.source(node).split())
+            text = text if len(text) <= 60 else text[:59] + "…"
+            self.state.written = self.why(node, f"`{text}` is not known and may write state")
+
     def called(self, node: ast.expr, facts: Facts) -> None:
         """Note which facts a call used; none if there are several."""
         self.facts.callees.append(facts)

@@ -244,6 +244,7 @@ class Builtins(Methods):
             # A class of another project built from tensors: a ModelOutput, a dataclass, a named tuple.
             keys = arguments.keywords if not arguments.values else None
             return Value(Kind.CONTAINER, keys=keys, element=join_all(tuple(arguments.all())), dtype="record")
+        self.may_write(node)
         return UNKNOWN
 
     def _collection(self, name: str, arguments: Arguments) -> Value:

@@ -45,6 +45,7 @@ class CallBase(Expressions):
     def unknown_call(self, arguments: Arguments, node: ast.Call) -> Value:
         for value in arguments.all():
             self.flow("call", value, node)
+        self.may_write(node)
         return UNKNOWN
 
     def module_output(self, arguments: Arguments, node: ast.Call, path: str = "") -> Value:

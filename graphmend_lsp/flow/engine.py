@@ -29,6 +29,7 @@ from graphmend_lsp.flow.values import (
     Why,
     all_roots,
     changed,
+    constant,
     container,
 )
 from graphmend_lsp.model.module import FunctionInfo, FunctionNode, Loader
@@ -139,9 +140,12 @@ class Engine(Classes):
         if self.is_effect(function):
             caller.facts.effects = True
             return NONE
+        if function.name in host.COMPILING_NAMES and not values and not keywords:
+            return _compiling(function.name)
         if self.is_opaque(function):
             for value in (*values, *keywords.values()):
                 caller.flow("call", value, node)
+            caller.may_write(node)
             return self._declared_return(function) or UNKNOWN
         params = self.bind_params(function, closure.bound, values, keywords, exact)
         params = {name: self._argument(name, value, function, caller, node) for name, value in params.items()}
@@ -149,6 +153,7 @@ class Engine(Classes):
         if facts is None:
             for value in (*values, *keywords.values()):
                 caller.flow("call", value, node)
+            caller.may_write(node)
             return self._declared_return(function) or UNKNOWN
         return self._returned(facts, params, node, caller)
 
@@ -482,3 +487,9 @@ def _arg(function: FunctionInfo, name: str) -> ast.arg | None:
         if arg.arg == name:
             return arg
     return None
+
+
+def _compiling(name: str) -> Value:
+    """What a library's own "are we compiling?" answers under torch.compile."""
+    known = host.COMPILING_NAMES[name]
+    return Value(Kind.PYTHON, dtype="bool") if known is None else constant(known)

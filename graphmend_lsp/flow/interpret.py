@@ -129,6 +129,8 @@ class Interpreter(Calls):
             return
         value = self.binary(stmt.op, left, right, stmt)
         if left.kind is Kind.CONTAINER and isinstance(stmt.target, ast.Name):
+            if left.dtype != "tuple" and (visible(left.roots) or stmt.target.id in self.facts.params):
+                self.write(None, stmt, f"`{self._short(stmt)}` changes a container")
             self.state.env[stmt.target.id] = value
             return
         self.bind(stmt.target, value)
@@ -176,6 +178,7 @@ class Interpreter(Calls):
             return
         local = isinstance(target.value, ast.Name) and owner.kind is Kind.INSTANCE and not visible(owner.roots)
         local = local and isinstance(target.value, ast.Name) and target.value.id not in self.facts.params
+        local = local and isinstance(target.value, ast.Name) and target.value.id in self.state.env
         if not local:
             self.write(None, target, f"`{self._short(target)}` is stored")
             self.flow("store", value, target)
@@ -408,9 +411,8 @@ class Interpreter(Calls):
             value = self.eval(item.context_expr)
             target = item.context_expr.func if isinstance(item.context_expr, ast.Call) else item.context_expr
             name = self.module.dotted(target) or self.source(target)
-            self.context = self.with_context(
-                withs=(*self.context.withs, name), no_grad=self.context.no_grad or name in host.NO_GRAD
-            )
+            no_grad = _without_gradients(name, value, item.context_expr, self.context.no_grad)
+            self.context = self.with_context(withs=(*self.context.withs, name), no_grad=no_grad)
             if item.optional_vars is not None:
                 entered = self.element_of(value) if value.dtype == "generator" else UNKNOWN
                 self.bind(item.optional_vars, entered)
@@ -540,3 +542,14 @@ def _compares(pattern: ast.pattern) -> bool:
     if isinstance(pattern, ast.MatchOr):
         return any(_compares(p) for p in pattern.patterns)
     return isinstance(pattern, ast.MatchAs) and pattern.pattern is not None and _compares(pattern.pattern)
+
+
+def _without_gradients(name: str, value: Value, node: ast.expr, before: bool) -> bool:
+    """Whether gradients are off inside a ``with``."""
+    if name in host.NO_GRAD:
+        return True
+    if name == "torch.set_grad_enabled":
+        given = node.args[0] if isinstance(node, ast.Call) and node.args else None
+        return isinstance(given, ast.Constant) and given.value is False
+    del value
+    return before and name != "torch.enable_grad"

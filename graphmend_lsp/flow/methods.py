@@ -97,6 +97,10 @@ class Methods(TorchCalls):
         fact = method_fact(name)
         if fact is not None and fact.metadata and module_output:
             return PYTHON
+        if name in _INPLACE_CONTAINER:
+            self.write(None, node, f"`{short(self.source(node))}` changes a container")
+        elif name not in _READERS:
+            self.may_write(node)
         return UNKNOWN
 
     def _may_hold_tensor(self, node: ast.expr, name: str) -> bool:
@@ -263,10 +267,10 @@ class Methods(TorchCalls):
     def torch_module_method(self, receiver: Value, name: str, arguments: Arguments, node: ast.Call) -> Value:
         if name == "forward":
             return self.module_call(receiver, arguments, node)
-        if name in ("append", "extend", "insert", "train", "eval", "to", "requires_grad_", *_REGISTER):
+        if name in ("append", "extend", "insert", "train", "eval", "to", "requires_grad_", "apply", *_REGISTER):
             if name in _REGISTER and self.self_stores is not None:
                 self._register(arguments, node)
-            elif name in _REGISTER or name in ("append", "extend", "insert"):
+            elif name != "to":
                 self.write(None, node, f"`{short(self.source(node))}` changes a module")
             return PYTHON
         if name in ("parameters", "buffers"):
@@ -309,6 +313,11 @@ class Methods(TorchCalls):
             self.self_stores[name] = value if known is None else join(known, value)
 
 
+_READERS = frozenset(
+    "get keys values items copy format join split lower upper startswith endswith strip size dim numel tolist item "
+    "index count get_seq_length get_max_length parameters buffers named_parameters children modules".split()
+)
+"""Methods of unknown objects that, by their name, only look."""
 _REGISTER = ("register_buffer", "register_parameter", "register_module", "add_module")
 
 

@@ -60,6 +60,15 @@ class TorchCalls(CallBase):
             return PYTHON
         if name.endswith(".apply"):
             return self.fresh(node, next((v for v in arguments.values if v.kind is Kind.TENSOR), None))
+        if name.startswith("torch.nn.init."):
+            self.write(
+                arguments.values[0] if arguments.values else None, node, f"`{short(self.source(node))}` writes in place"
+            )
+            return arguments.values[0] if arguments.values else UNKNOWN
+        if name.startswith("torch.nn.init.") or name.startswith("torch._foreach_") or name.endswith("_"):
+            for value in arguments.all():
+                self.write(value, node, f"`{short(self.source(node))}` writes in place")
+            self.write(None, node, f"`{short(self.source(node))}` writes in place")
         return self.unknown_call(arguments, node)
 
     def _higher_order(self, name: str, arguments: Arguments, node: ast.Call) -> Value:
@@ -72,7 +81,7 @@ class TorchCalls(CallBase):
         """Construction of a torch.nn class."""
         if name == "torch.nn.Parameter" or name == "torch.nn.parameter.Parameter":
             return changed(self.fresh(node, arguments.values[0] if arguments.values else None), dtype=None)
-        if name.startswith(("torch.nn.utils.", "torch.nn.init.", "torch.nn.parallel.", "torch.nn.attention.")):
+        if name.startswith(("torch.nn.utils.", "torch.nn.parallel.", "torch.nn.attention.")):
             return UNKNOWN
         return self.engine.torch_module(name, arguments.values, arguments.keywords, exact=arguments.exact)
 
@@ -85,8 +94,9 @@ class TorchCalls(CallBase):
             v for v in values if v.kind in (Kind.TENSOR, Kind.PYTHON, Kind.SCALAR)
         ]
         inside = [first, *values] if first is not None else values
-        mutated = [m for m in fact.mutates if m != "out" or "out" in arguments.keywords]
-        for target in mutated:
+        if "out" in arguments.keywords:
+            self.write(arguments.keywords["out"], node, f"`{short(self.source(node))}` writes in place")
+        for target in fact.mutates:
             victim = arguments.keywords.get(target) if target in arguments.keywords else first
             if victim is not None:
                 self.write(victim, node, f"`{short(self.source(node))}` writes in place")
@@ -242,6 +252,8 @@ class TorchCalls(CallBase):
         self.first_was_used(node)
         if fact.random:
             self.facts.random = True
+        if fact.state:
+            self.write(None, node, f"`{short(self.source(node))}` updates its statistics in training")
         if fact.returns == "tensors" or (fact.indices and _true(callee, "return_indices")):
             return container(element=self.fresh(node, first), type_name="tuple")
         if fact.returns == "python":
