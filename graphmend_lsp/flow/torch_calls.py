@@ -60,14 +60,7 @@ class TorchCalls(CallBase):
             return PYTHON
         if name.endswith(".apply"):
             return self.fresh(node, next((v for v in arguments.values if v.kind is Kind.TENSOR), None))
-        if name.startswith("torch.nn.init."):
-            self.write(
-                arguments.values[0] if arguments.values else None, node, f"`{short(self.source(node))}` writes in place"
-            )
-            return arguments.values[0] if arguments.values else UNKNOWN
-        if name.startswith("torch.nn.init.") or name.startswith("torch._foreach_") or name.endswith("_"):
-            for value in arguments.all():
-                self.write(value, node, f"`{short(self.source(node))}` writes in place")
+        if name.startswith("torch._foreach_") or name.endswith("_"):
             self.write(None, node, f"`{short(self.source(node))}` writes in place")
         return self.unknown_call(arguments, node)
 
@@ -81,6 +74,10 @@ class TorchCalls(CallBase):
         """Construction of a torch.nn class."""
         if name == "torch.nn.Parameter" or name == "torch.nn.parameter.Parameter":
             return changed(self.fresh(node, arguments.values[0] if arguments.values else None), dtype=None)
+        if name.startswith("torch.nn.init."):
+            first = arguments.values[0] if arguments.values else UNKNOWN
+            self.write(first, node, f"`{short(self.source(node))}` writes in place")
+            return first
         if name.startswith(("torch.nn.utils.", "torch.nn.parallel.", "torch.nn.attention.")):
             return UNKNOWN
         return self.engine.torch_module(name, arguments.values, arguments.keywords, exact=arguments.exact)
