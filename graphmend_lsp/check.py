@@ -18,6 +18,7 @@ from graphmend_lsp.flow.host import SILENT_REGISTRIES
 from graphmend_lsp.flow.values import Why
 from graphmend_lsp.mend.base import Site
 from graphmend_lsp.mend.effects import effect_calls, only_effects
+from graphmend_lsp.model.closure import Closures
 from graphmend_lsp.model.module import Loader, Module
 from graphmend_lsp.model.program import NoProgram, ProgramView, RuntimePlace
 from graphmend_lsp.model.regions import Entry, entries
@@ -40,6 +41,8 @@ __all__ = [
 
 _EXPORT_CODES = frozenset({"GM101", "GM102", "GM103", "GM301"})
 _MAX_EVIDENCE = 8
+_MAX_ENGINES = 6
+"""After so many partial analyses everything is analysed anew, so that old ones do not pile up in memory."""
 _MAX_ROUNDS = 60
 
 
@@ -58,6 +61,8 @@ class Analysis:
     parsed: Parsed | None = field(default=None, repr=False)
     sites: tuple[Site | None, ...] = field(default=(), repr=False)
     """The site of each finding, in the same order."""
+    kept: _Kept | None = field(default=None, repr=False)
+    """What the next check of the file may use again."""
 
     def site(self, finding: Finding) -> Site | None:
         for known, site in zip(self.findings, self.sites, strict=False):
@@ -81,22 +86,27 @@ def check(
     if parsed.failure is not None:
         problems = (Problem(path, parsed.failure.line, parsed.failure.message),)
     found: list[tuple[Finding, Site | None]] = []
+    kept: _Kept | None = None
     if "torch" in text or settings.entries or _may_use_torch(text):
-        found = _Checker(path, parsed, program or NoProgram(), settings).run()
+        before = previous.kept if previous is not None and previous.path == path else None
+        checker = _Checker(path, parsed, program or NoProgram(), settings, before)
+        found = checker.run()
+        kept = checker.kept
     marks = suppressions(text)
-    kept = [(f, s) for f, s in found if not _suppressed(f, marks)]
+    shown = [(f, s) for f, s in found if not _suppressed(f, marks)]
     unused = [mark for mark in marks if mark.unused and _judged(mark, settings)]
     if settings.wants("GM001"):
-        kept += [(_unused(path, mark), None) for mark in unused]
-    kept.sort(key=lambda row: (row[0].span, row[0].code))
+        shown += [(_unused(path, mark), None) for mark in unused]
+    shown.sort(key=lambda row: (row[0].span, row[0].code))
     return Analysis(
         path,
         text,
-        tuple(f for f, _ in kept),
+        tuple(f for f, _ in shown),
         problems,
         tuple(mark.span for mark in unused),
         parsed,
-        tuple(s for _, s in kept),
+        tuple(s for _, s in shown),
+        kept,
     )
 
 
@@ -131,6 +141,32 @@ def _unused(path: str, mark: Suppression) -> Finding:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Reused:
+    """Facts of an entry, with the chunks they may depend on and the engine that found them."""
+
+    closure: frozenset[int]
+    facts: Facts
+    engine: Engine
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """What one check leaves to the next: the facts of each entry, by the entry's node and receiver."""
+
+    entries: dict[tuple[ast.AST, str], _Reused]
+    silent: frozenset[str]
+
+    def holds(self, program: ProgramView, silent: frozenset[str]) -> bool:
+        """Whether nothing outside the file has changed, and not too much has piled up."""
+        engines = {kept.engine for kept in self.entries.values()}
+        return (
+            self.silent == silent
+            and len(engines) <= _MAX_ENGINES
+            and all(engine.loader.unchanged(program) for engine in engines)
+        )
+
+
 @dataclass(eq=False)
 class _Hit:
     """One event that a rule flags, with the contexts in which it was met."""
@@ -140,14 +176,20 @@ class _Hit:
     event: Event
     entry: Entry
     facts: Facts
+    engine: Engine
     others: list[Facts] = field(default_factory=list[Facts])
 
 
 class _Checker:
     """One check of one file."""
 
-    def __init__(self, path: str, parsed: Parsed, program: ProgramView, settings: Settings) -> None:
+    def __init__(
+        self, path: str, parsed: Parsed, program: ProgramView, settings: Settings, before: _Kept | None
+    ) -> None:
         self.path = path
+        self.program = program
+        self.before = before
+        self.kept: _Kept | None = None
         self.parsed = parsed
         self.settings = settings
         self.loader = Loader(program)
@@ -157,32 +199,56 @@ class _Checker:
         self.rules = {kind: [r for r in all_rules() if kind in r.kinds] for r in all_rules() for kind in r.kinds}
 
     def run(self) -> list[tuple[Finding, Site | None]]:
-        self.engine.silent |= _silent_functions(self.parsed, self.module)
+        silent = frozenset(_silent_functions(self.parsed, self.module))
+        self.engine.silent |= silent
         hits: dict[tuple[str, int, int], _Hit] = {}
         regions = entries(self.module, self.settings.entries, self.engine.is_module, self.engine.method)
         regions.sort(key=lambda entry: not entry.explicit)
         contexts: dict[int, list[Facts]] = {}
         callers = self.callers
-        reached = [(entry, self._reached(entry, callers)) for entry in regions]
-        for _, facts_list in reached:
+        entered = self._entered(regions, silent)
+        reached = [(entry, kept.engine, self._reached(kept.facts, callers)) for entry, kept in entered]
+        for _, _, facts_list in reached:
             for facts in facts_list:
                 known = contexts.setdefault(id(facts.function.node), [])
                 if facts not in known:
                     known.append(facts)
-        for entry, facts_list in reached:
+        for entry, engine, facts_list in reached:
             for facts in facts_list:
-                if facts.function.module is self.module:
-                    self._flag(entry, facts, hits)
+                if facts.function.module.path == self.path and facts.function.chunk.id in self.parsed.by_id:
+                    self._flag(entry, engine, facts, hits)
         for hit in hits.values():
             key = id(hit.event.function.node)
             hit.others = [f for f in contexts.get(key, []) if f is not hit.facts]
         return [self._finding(hit) for hit in hits.values()]
 
-    def _reached(self, entry: Entry, callers: dict[ast.AST, list[Facts]]) -> list[Facts]:
-        """Facts of the entry and of everything it calls."""
-        start = self.engine.generic(entry.function)
+    def _entered(self, regions: list[Entry], silent: frozenset[str]) -> list[tuple[Entry, _Reused]]:
+        """Facts of the entries: those of the last check where nothing they can see has changed, else new ones."""
+        closures = Closures(self.module)
+        before = self.before if self.before is not None and self.before.holds(self.program, silent) else None
+        found: list[tuple[Entry, _Reused]] = []
+        entries_now: dict[tuple[ast.AST, str], _Reused] = {}
+        for entry in regions:
+            function = entry.function
+            key = (function.node, function.receiver.qualname if function.receiver is not None else "")
+            closure = closures.of(function.chunk.id)
+            if function.receiver is not None:
+                closure |= closures.of(function.receiver.chunk.id)
+            kept = entries_now.get(key) or (before.entries.get(key) if before is not None else None)
+            if kept is None or kept.closure != closure:
+                facts = self.engine.generic(function)
+                if facts is None:
+                    continue
+                kept = _Reused(closure, facts, self.engine)
+            entries_now[key] = kept
+            found.append((entry, kept))
+        self.kept = _Kept(entries_now, silent)
+        return found
+
+    def _reached(self, start: Facts, callers: dict[ast.AST, list[Facts]]) -> list[Facts]:
+        """Facts of an entry and of everything it calls."""
         found: list[Facts] = []
-        todo = [start] if start is not None else []
+        todo = [start]
         seen: set[int] = set()
         while todo:
             facts = todo.pop()
@@ -195,7 +261,9 @@ class _Checker:
                 todo.append(callee)
         return found
 
-    def _flag(self, entry: Entry, facts: Facts, hits: dict[tuple[str, int, int], _Hit]) -> None:
+    def _flag(
+        self, entry: Entry, engine: Engine, facts: Facts, hits: dict[tuple[str, int, int], _Hit]
+    ) -> None:
         calls = effect_calls(facts.events)
         for event in facts.events:
             for rule in self.rules.get(event.kind, ()):
@@ -211,7 +279,7 @@ class _Checker:
                 key = (rule.code, id(flag.node), id(event.node))
                 known = hits.get(key)
                 if known is None:
-                    hits[key] = _Hit(rule, flag, event, entry, facts)
+                    hits[key] = _Hit(rule, flag, event, entry, facts, engine)
                 elif entry.fullgraph and not known.entry.fullgraph:
                     known.entry = entry
 
@@ -219,7 +287,7 @@ class _Checker:
 
     def _finding(self, hit: _Hit) -> tuple[Finding, Site | None]:
         event = hit.event
-        site = Site(hit.rule.code, event, hit.facts, tuple(hit.others), self.callers, self.engine, self.module)
+        site = Site(hit.rule.code, event, hit.facts, tuple(hit.others), self.callers, hit.engine, self.module)
         chunk = event.function.chunk
         shift = self.parsed.by_id[chunk.id].shift
         offers, refusals = mending.proposals(site)
@@ -229,7 +297,7 @@ class _Checker:
             hit.rule.name,
             self.path,
             chunk.span(hit.flag.node).shifted(shift),
-            hit.flag.message.replace("{origin}", self._origin(hit.flag.why)),
+            hit.flag.message.replace("{origin}", self._origin(hit.flag.why, hit.engine)),
             self._severity(hit),
             event.function.qualname,
             hit.entry.name,
@@ -252,13 +320,13 @@ class _Checker:
         confidence: Confidence = "explicit" if hit.entry.explicit else "implied"
         return "warning" if confidence == "explicit" else "information"
 
-    def _origin(self, why: Why | None) -> str:
+    def _origin(self, why: Why | None, engine: Engine) -> str:
         """Where a value comes from, for the message: " (`mask`: a parameter, line 41)"."""
         if why is None:
             return ""
         while why.parent is not None and why.path == self.path and why.parent.path == self.path:
             why = why.parent
-        span = self._span(why.place, why.path)
+        span = self._span(why.place, why.path, engine)
         words = why.message.replace(" is a parameter", ": a parameter", 1)
         line = f", line {span.line}" if span is not None else ""
         return f" ({words}{line})"
@@ -267,24 +335,24 @@ class _Checker:
         chain: list[Evidence] = []
         why = hit.flag.why
         while why is not None and len(chain) < _MAX_EVIDENCE:
-            self._add(chain, why.place, why.path, why.message)
+            self._add(chain, why.place, why.path, why.message, hit.engine)
             why = why.parent
         entry = hit.entry
         if entry.place is not None:
-            self._add(chain, entry.place, entry.function.module.path, entry.message)
+            self._add(chain, entry.place, entry.function.module.path, entry.message, hit.engine)
         return tuple(chain)
 
-    def _add(self, chain: list[Evidence], place: Place, path: str, message: str) -> None:
-        span = self._span(place, path)
+    def _add(self, chain: list[Evidence], place: Place, path: str, message: str, engine: Engine) -> None:
+        span = self._span(place, path, engine)
         if span is not None:
             item = Evidence(span, message, None if path == self.path else path)
             if item not in chain:
                 chain.append(item)
 
-    def _span(self, place: Place, path: str) -> Span | None:
+    def _span(self, place: Place, path: str, engine: Engine) -> Span | None:
         if path == self.path:
             return self.parsed.resolve(place)
-        return self.loader.resolve(place, path)
+        return engine.loader.resolve(place, path)
 
 
 def _header_end(stmt: ast.stmt) -> int:

@@ -26,13 +26,13 @@ def run(options: argparse.Namespace) -> int:
     progress = terminal.Progress(len(plan.jobs))
     failed = bool(plan.problems)
     kept: list[work.Checked] = []
-    findings = safe = with_findings = 0
+    totals = report.Totals()
+    entries = work.Entries()
     for done, job in enumerate(plan.jobs, 1):
         checked = work.check_file(job)
         failed = failed or bool(checked.problems)
-        findings += len(checked.findings)
-        safe += checked.safe_fixes
-        with_findings += bool(checked.findings)
+        totals.add(checked)
+        entries.add(job, checked.entries)
         if as_json:
             kept.append(checked)
         elif text := show(checked, paint):
@@ -50,7 +50,8 @@ def run(options: argparse.Namespace) -> int:
         json.dump(report.as_json(kept, plan.problems), sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
-        print(report.summary(findings, safe, with_findings, len(plan.jobs)))
+        print(totals.line())
+    terminal.note(entries.unmatched())
     if failed:
         return EXIT_ERROR
-    return EXIT_FINDINGS if findings and not options.exit_zero else EXIT_CLEAN
+    return EXIT_FINDINGS if totals.findings and not options.exit_zero else EXIT_CLEAN

@@ -1,4 +1,4 @@
-"""Unified diffs that ``patch`` and ``git apply`` take."""
+"""Unified diffs that ``git apply -p0`` (and ``patch -p0``) takes."""
 
 from __future__ import annotations
 

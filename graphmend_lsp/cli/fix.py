@@ -33,9 +33,12 @@ def run(options: argparse.Namespace) -> int:
     failed = bool(plan.problems)
     progress = terminal.Progress(len(plan.jobs))
     created: dict[str, NewFile] = {}
-    mended = changed = left = 0
+    mended = changed = left = good = broken = 0
+    entries = work.Entries()
     for done, job in enumerate(plan.jobs, 1):
         fixed = work.fix_file(job)
+        entries.add(job, fixed.entries)
+        broken += not fixed.parses
         new = {file.path: file for file in fixed.creates if file.path not in created}
         problems = fixed.problems
         if fixed.source is not None and fixed.text != fixed.source.text and not problems:
@@ -52,35 +55,42 @@ def run(options: argparse.Namespace) -> int:
             failed = True
             left += fixed.applied + fixed.left
         else:
+            good += 1
             created.update(new)
             mended += fixed.applied
             changed += bool(fixed.applied)
             left += fixed.left
         progress.step(done)
     progress.clear()
+    terminal.note(entries.unmatched())
     if options.diff:
-        would = _summary("Would mend", mended, changed, left, len(plan.jobs))
+        would = _summary("Would mend", mended, changed, left, good, broken)
         print(would, file=sys.stderr)
         return EXIT_ERROR if failed else EXIT_FINDINGS if changed else EXIT_CLEAN
     stream = sys.stderr if any(job.data is not None for job in plan.jobs) else sys.stdout
     for path in created:
         print(f"Wrote {terminal.shown(path)}, which the mended code imports.", file=stream)
-    print(_summary("Mended", mended, changed, left, len(plan.jobs)), file=stream)
+    print(_summary("Mended", mended, changed, left, good, broken), file=stream)
     if failed:
         return EXIT_ERROR
     return EXIT_FINDINGS if left and not options.exit_zero else EXIT_CLEAN
 
 
-def _summary(verb: str, mended: int, changed: int, left: int, looked_at: int) -> str:
-    """The closing line."""
+def _summary(verb: str, mended: int, changed: int, left: int, good: int, broken: int) -> str:
+    """The closing line; ``good`` files had no problem, ``broken`` ones do not parse."""
     from graphmend_lsp.cli.terminal import counted
 
-    rest = f"{left} left: run graphmend check to see why" if left else ""
+    rest = f" ({left} left: run graphmend check to see why)" if left else ""
+    parts: list[str] = []
     if mended:
-        return f"{verb} {counted(mended, 'finding')} in {counted(changed, 'file')}{f' ({rest})' if rest else ''}."
-    if left:
-        return f"Nothing to mend in {counted(looked_at, 'file')} ({rest})."
-    return f"No findings in {counted(looked_at, 'file')}."
+        parts.append(f"{verb} {counted(mended, 'finding')} in {counted(changed, 'file')}{rest}")
+    elif left:
+        parts.append(f"Nothing to mend in {counted(good, 'file')}{rest}")
+    elif good:
+        parts.append(f"No findings in {counted(good, 'file')}")
+    if broken:
+        parts.append(f"{counted(broken, 'file')} left alone: {'it does' if broken == 1 else 'they do'} not parse")
+    return ("; ".join(parts) or "Nothing was mended") + "."
 
 
 def _apply(fixed: Fixed, creates: list[NewFile], to_stdout: bool) -> tuple[Problem, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from graphmend_lsp.cli.frame import source_frame
@@ -18,16 +19,6 @@ def full(checked: Checked, paint: Paint) -> str:
     """Every finding with its source, its evidence and what can be done about it."""
     index = LineIndex(checked.text)
     blocks = ["\n".join(_block(finding, index, paint)) for finding in checked.findings]
-    blocks += [
-        "\n".join(
-            [
-                f"{paint('unused suppression', 'bold', 'yellow')}: no finding is suppressed here",
-                f"{paint('-->', 'blue')} {_place(checked.path, span)}",
-                *source_frame(index, span, paint)[1],
-            ]
-        )
-        for span in checked.unused_suppressions
-    ]
     return "".join(block + "\n\n" for block in blocks)
 
 
@@ -63,8 +54,6 @@ def concise(checked: Checked, paint: Paint) -> str:
         star = f" {paint('[*]', 'green')}" if any(offer.safety == "safe" for offer in finding.offers) else ""
         code = paint(finding.code, "bold", _SEVERITY_COLOUR[finding.severity])
         rows.append(f"{_place(finding.path, finding.span)}: {code}{star} {finding.message}\n")
-    for span in checked.unused_suppressions:
-        rows.append(f"{_place(checked.path, span)}: unused suppression\n")
     return "".join(rows)
 
 
@@ -72,12 +61,38 @@ def _place(path: str, span: Span) -> str:
     return f"{shown(path)}:{span.line}:{span.column + 1}"
 
 
-def summary(findings: int, safe: int, with_findings: int, looked_at: int) -> str:
-    """The closing line."""
-    if not findings:
-        return f"No findings in {counted(looked_at, 'file')}."
-    fixes = f" ({counted(safe, 'safe fix')})" if safe else ""
-    return f"Found {counted(findings, 'finding')}{fixes} in {counted(with_findings, 'file')}."
+@dataclass
+class Totals:
+    """What a run found, file by file, for its closing line."""
+
+    findings: int = 0
+    safe: int = 0
+    with_findings: int = 0
+    whole: int = 0
+    part: int = 0
+    none: int = 0
+
+    def add(self, checked: Checked) -> None:
+        self.findings += len(checked.findings)
+        self.safe += checked.safe_fixes
+        self.with_findings += bool(checked.findings)
+        self.whole += checked.extent == "whole"
+        self.part += checked.extent == "part"
+        self.none += checked.extent == "none"
+
+    def line(self) -> str:
+        """The closing line."""
+        parts: list[str] = []
+        if self.findings:
+            fixes = f" ({counted(self.safe, 'safe fix')})" if self.safe else ""
+            parts.append(f"Found {counted(self.findings, 'finding')}{fixes} in {counted(self.with_findings, 'file')}")
+        elif self.whole:
+            parts.append(f"No findings in {counted(self.whole, 'file')}")
+        if self.part:
+            parts.append(f"{counted(self.part, 'file')} checked only in part: the rest does not parse")
+        if self.none:
+            parts.append(f"{counted(self.none, 'file')} not checked")
+        return ("; ".join(parts) or "Nothing was checked") + "."
 
 
 def as_json(results: Iterable[Checked], problems: Iterable[Problem]) -> dict[str, Any]:

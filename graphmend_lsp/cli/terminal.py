@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterable
 from typing import Protocol, TextIO
 
 from graphmend_lsp.finding import Problem
@@ -71,6 +72,12 @@ def complain(problems: tuple[Problem, ...], level: str = "error") -> None:
             f"{paint(level, 'bold', 'red' if level == 'error' else 'yellow')}: {where}: {problem.message}",
             file=sys.stderr,
         )
+
+
+def note(messages: Iterable[str]) -> None:
+    """Write to standard error what is about no file."""
+    for message in messages:
+        print(f"graphmend: {message}", file=sys.stderr)
 
 
 def counted(number: int, noun: str) -> str:

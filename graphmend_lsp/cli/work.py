@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from graphmend_lsp import check as core
 from graphmend_lsp.cli.options import Overrides
 from graphmend_lsp.finding import Change, Finding, NewFile, Offer, Problem, Refusal
+from graphmend_lsp.model.module import Module
 from graphmend_lsp.project import files
 from graphmend_lsp.project.config import LoadedConfig, load_for
 from graphmend_lsp.project.discover import discover
@@ -18,6 +20,9 @@ from graphmend_lsp.settings import Settings
 from graphmend_lsp.text import Span
 
 STDIN = "<stdin>"
+
+
+Extent = Literal["whole", "part", "none"]
 
 
 @dataclass(frozen=True)
@@ -57,14 +62,20 @@ class Job:
 
 @dataclass(frozen=True)
 class Checked:
-    """What ``check_file`` found; ``resolved`` holds each offer's edits where the job asked for them."""
+    """What ``check_file`` found.
+
+    ``extent`` says how much of the file could be checked, ``entries`` which of the names that the settings
+    give as entries are in it; ``resolved`` holds each offer's edits where the job asked for them.
+    """
 
     path: str
     text: str
+    extent: Extent = "none"
     findings: tuple[Finding, ...] = ()
     problems: tuple[Problem, ...] = ()
     unused_suppressions: tuple[Span, ...] = ()
     resolved: tuple[tuple[tuple[Offer, Change | Refusal], ...], ...] = ()
+    entries: tuple[str, ...] = ()
 
     @property
     def safe_fixes(self) -> int:
@@ -83,6 +94,28 @@ class Fixed:
     left: int = 0
     creates: tuple[NewFile, ...] = ()
     problems: tuple[Problem, ...] = ()
+    parses: bool = True
+    entries: tuple[str, ...] = ()
+
+
+class Entries:
+    """The names that the settings give as entries, and which of them some file has."""
+
+    def __init__(self) -> None:
+        self._wanted: dict[str, None] = {}
+        self._found: set[str] = set()
+
+    def add(self, job: Job, found: Iterable[str]) -> None:
+        self._wanted.update(dict.fromkeys(job.settings.entries))
+        self._found.update(found)
+
+    def unmatched(self) -> list[str]:
+        """What to say of the names that no file has."""
+        return [
+            f'no function or class is named "{name}" in the files checked'
+            for name in self._wanted
+            if name not in self._found
+        ]
 
 
 @dataclass(frozen=True)
@@ -151,7 +184,32 @@ def check_file(job: Job) -> Checked:
     except Exception as error:
         return Checked(job.path, "", problems=(_internal(job.path, error),))
     text = source.text if analysis.findings or analysis.unused_suppressions else ""
-    return Checked(job.path, text, analysis.findings, analysis.problems, analysis.unused_suppressions, resolved)
+    return Checked(
+        job.path,
+        text,
+        _extent(analysis),
+        analysis.findings,
+        analysis.problems,
+        analysis.unused_suppressions,
+        resolved,
+        _entries(analysis, job.settings.entries),
+    )
+
+
+def _extent(analysis: core.Analysis) -> Extent:
+    if not analysis.problems:
+        return "whole"
+    parsed = analysis.parsed
+    return "part" if parsed is not None and any(chunk.nodes for chunk in parsed.chunks) else "none"
+
+
+def _entries(analysis: core.Analysis, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the names that the file has, or may have in a part that does not parse."""
+    near = [name for name in names if name.rpartition(".")[2] in analysis.text]
+    if not near or analysis.parsed is None or analysis.problems:
+        return tuple(near)
+    module = Module(analysis.path, analysis.parsed, "", False)
+    return tuple(name for name in near if module.find(name) is not None)
 
 
 def fix_file(job: Job) -> Fixed:
@@ -165,13 +223,17 @@ def fix_file(job: Job) -> Fixed:
     except Exception as error:
         return Fixed(job.path, source, source.text, problems=(_internal(job.path, error),))
     left = len(mended.analysis.findings)
+    entries = _entries(mended.analysis, job.settings.entries)
     if mended.text == source.text:
-        return Fixed(job.path, source, source.text, left=left, problems=mended.analysis.problems)
+        problems = tuple(replace(p, message=f"{p.message}; left alone") for p in mended.analysis.problems)
+        if problems:
+            return Fixed(job.path, source, source.text, problems=problems, parses=False, entries=entries)
+        return Fixed(job.path, source, source.text, left=left, entries=entries)
     if mended.analysis.problems:  # it was analysed before: the edits must have broken it
         broken = mended.analysis.problems[0].message
         reason = f"internal error: the mended text is not valid ({broken}); not written; please report"
         return Fixed(job.path, source, source.text, len(mended.applied), problems=(Problem(job.path, None, reason),))
-    return Fixed(job.path, source, mended.text, len(mended.applied), left, tuple(mended.creates))
+    return Fixed(job.path, source, mended.text, len(mended.applied), left, tuple(mended.creates), entries=entries)
 
 
 def _internal(path: str, error: Exception) -> Problem:

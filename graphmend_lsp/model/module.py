@@ -260,11 +260,13 @@ class Loader:
     def __init__(self, program: ProgramView) -> None:
         self.program = program
         self._modules: dict[str, Module | None] = {}
+        self.own = ""
 
     def module(self, path: str, parsed: Parsed) -> Module:
         """The module under analysis itself."""
         name, is_package = self.program.module_name(path)
         module = Module(path, parsed, name, is_package)
+        self.own = name
         if name:
             self._modules[name] = module
         return module
@@ -275,6 +277,19 @@ class Loader:
             if module is not None and module.path == path:
                 return module.parsed.resolve(place)
         return None
+
+    def unchanged(self, program: ProgramView) -> bool:
+        """Whether the other files that were read are what they were, as ``program`` sees them now."""
+        for name, module in self._modules.items():
+            found = program.source(name) if name != self.own else None
+            if name == self.own:
+                continue
+            if (found is None) != (module is None):
+                return False
+            if found is not None and module is not None and found[1] is not module.parsed.text:
+                if found[1] != module.parsed.text:
+                    return False
+        return True
 
     def load(self, name: str) -> Module | None:
         if name not in self._modules:

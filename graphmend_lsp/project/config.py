@@ -152,6 +152,8 @@ class _Reader:
         self.text = text
         self.table = table
         self.problems: list[Problem] = []
+        self.key = ""
+        """The key whose value is being read."""
 
     def config(self) -> LoadedConfig:
         for key in self.table:
@@ -177,6 +179,7 @@ class _Reader:
     def _get(self, key: str, convert: Callable[[Any], T], default: T) -> T:
         if key not in self.table:
             return default
+        self.key = key
         try:
             return convert(self.table[key])
         except _Wrong as error:
@@ -184,22 +187,34 @@ class _Reader:
             return default
 
     def _problem(self, key: str, message: str) -> None:
-        self.problems.append(Problem(self.path, self._line(key), f"[tool.graphmend] {message}"))
+        self._report(self._start(key), message)
 
-    def _line(self, key: str) -> int | None:
-        """The line of a key, by its first appearance at the start of a line below the table's header."""
+    def _item_problem(self, item: str, message: str) -> None:
+        """Something in the value of the present key: a string, or a key of a table."""
+        start = self._start(self.key)
+        found = re.compile(rf"[\"']{re.escape(item)}[\"']|\b{re.escape(item)}[ \t]*=").search(self.text, start or 0)
+        self._report(start if found is None else found.start(), f"{self.key} {message}")
+
+    def _report(self, offset: int | None, message: str) -> None:
+        line = None if offset is None else self.text.count("\n", 0, offset) + 1
+        self.problems.append(Problem(self.path, line, f"[tool.graphmend] {message}"))
+
+    def _start(self, key: str) -> int | None:
+        """Where a key stands, by its first appearance at the start of a line below the table's header."""
         header = re.search(r"^[ \t]*\[+[ \t]*tool[ \t]*\.[ \t]*\"?graphmend\b", self.text, re.MULTILINE)
         start = header.start() if header else 0
         pattern = rf"^[ \t]*(?:\[[^\n]*\.)?[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*(?:=|\.|\])"
         found = re.compile(pattern, re.MULTILINE).search(self.text, start)
-        return self.text.count("\n", 0, found.start()) + 1 if found else None
+        if found is None:
+            return None
+        return found.end() - len(found[0].lstrip())
 
     def _selectors(self, value: Any) -> tuple[str, ...]:
         found: list[str] = []
         for item in _strings(value):
             code = selectors.normalise(item)
             if code is None:
-                self._problem(item, f"names no rule: {item!r}")
+                self._item_problem(item, f"names no rule: {item!r}")
             else:
                 found.append(code)
         return tuple(found)
@@ -211,7 +226,7 @@ class _Reader:
         try:
             _spec((pattern,))
         except ValueError as error:
-            self._problem(pattern, f"has a bad pattern {pattern!r}: {error}")
+            self._item_problem(pattern, f"has a bad pattern {pattern!r}: {error}")
             return False
         return True
 
@@ -228,9 +243,9 @@ class _Reader:
         for item, level in _table(value).items():
             code = selectors.normalise(item)
             if code is None:
-                self._problem(item, f"severity names no rule: {item!r}")
+                self._item_problem(item, f"names no rule: {item!r}")
             elif level not in get_args(Severity):
-                self._problem(item, f"severity of {item} must be one of {', '.join(get_args(Severity))}")
+                self._item_problem(item, f"of {item} must be one of {', '.join(get_args(Severity))}")
             else:
                 levels.append((code, level))
         for code, level in sorted(levels, key=lambda pair: len(pair[0])):  # the longer prefix wins

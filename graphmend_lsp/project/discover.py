@@ -83,7 +83,7 @@ def discover(paths: Iterable[str]) -> Discovered:
             mode = os.stat(absolute).st_mode
         except (OSError, ValueError) as error:
             missing = isinstance(error, FileNotFoundError)
-            problems.append(Problem(path, None, "no such file or directory" if missing else str(error)))
+            problems.append(Problem(absolute, None, "no such file or directory" if missing else str(error)))
             continue
         if not stat.S_ISDIR(mode):
             found[absolute] = configs.of(os.path.dirname(absolute))

@@ -30,6 +30,9 @@ def create() -> GraphMendServer:
 
 def main(argv: list[str]) -> int:
     """Serve one client on standard input and output; the exit code is the protocol's."""
+    if "--help" in argv or "-h" in argv:
+        print(f"{USAGE}\n\nStart the language server on standard input and output; an editor does that.")
+        return 0
     unknown = [option for option in argv if option != "--stdio" and not option.startswith("--clientProcessId")]
     if unknown:
         print(f"{USAGE}\nunknown option: {unknown[0]}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Commands: why a finding has no fix, and the state of the server for a bug report."""
+"""Commands: what can be done about a finding and why not, and the state of the server for a bug report."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
 
 from graphmend_lsp import __version__
+from graphmend_lsp.finding import Finding
 from graphmend_lsp.server.actions import EXPLAIN
-from graphmend_lsp.server.hover import refusals
+from graphmend_lsp.server.hover import offers, refusals
 from graphmend_lsp.server.plans import find
 from graphmend_lsp.server.session import GraphMendServer
 from graphmend_lsp.server.translate import SOURCE, FindingKey, as_object
@@ -41,6 +42,19 @@ def _debug(server: GraphMendServer) -> Iterator[str]:
         yield f"  {document.uri} version {document.version}, {len(document.source)} characters: {state}"
 
 
+def _explained(finding: Finding) -> Iterator[str]:
+    yield f"{SOURCE} ({finding.code}): {finding.message}"
+    if finding.offers:
+        yield "Offered:"
+        yield from offers(finding)
+        if finding.refusals:
+            yield "Refused:"
+        yield from refusals(finding)
+    else:
+        yield "No fix is offered:"
+        yield from list(refusals(finding)) or ["no transformation handles this yet"]
+
+
 def register(server: GraphMendServer) -> None:
     """Handle ``workspace/executeCommand``."""
 
@@ -57,8 +71,7 @@ def register(server: GraphMendServer) -> None:
         finding = None if checked is None else find(checked, key)
         if finding is None:
             raise JsonRpcContentModified("the document has changed")
-        reasons = list(refusals(finding)) or ["no transformation handles this yet"]
-        message = "\n".join([f"{SOURCE} ({finding.code}): {finding.message}", "No fix is offered:", *reasons])
+        message = "\n".join(_explained(finding))
         server.show(message)
         return message
 

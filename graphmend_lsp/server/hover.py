@@ -21,17 +21,9 @@ def about(finding: Finding) -> str:
     if finding.evidence:
         parts.append("Why it is in a graph:\n" + _list(_steps(finding)))
     if finding.offers:
-        parts.append(
-            "Fixes:\n"
-            + _list(
-                f"{offer.title} (safe)"
-                if offer.safety == "safe"
-                else f"{offer.title} (changes behaviour: {offer.changes or 'not proved to keep it'})"
-                for offer in finding.offers
-            )
-        )
+        parts.append("Offered:\n" + _list(offers(finding)))
     if finding.refusals:
-        parts.append("Not offered:\n" + _list(refusals(finding)))
+        parts.append("Refused:\n" + _list(refusals(finding)))
     if finding.gb_url:
         parts.append(f"[{finding.gb} in PyTorch's list of graph breaks]({finding.gb_url})")
     return "\n\n".join(parts)
@@ -41,6 +33,13 @@ def _steps(finding: Finding) -> Iterator[str]:
     for step in finding.evidence:
         place = f"line {step.span.line}" if step.path is None else f"{step.path}, line {step.span.line}"
         yield f"{step.message} ({place})"
+
+
+def offers(finding: Finding) -> Iterator[str]:
+    """Each fix, and whether it is safe."""
+    for offer in finding.offers:
+        risk = "safe" if offer.safety == "safe" else f"changes behaviour: {offer.changes or 'not proved to keep it'}"
+        yield f"{offer.title} ({risk})"
 
 
 def refusals(finding: Finding) -> Iterator[str]:
@@ -54,9 +53,9 @@ def _list(items: Iterator[str]) -> str:
 
 
 def page(code: str) -> str | None:
-    """The page of a rule, in Markdown."""
+    """The page of a rule, in Markdown; it begins with a title."""
     rule = rules.rule(code)
-    return None if rule is None else f"# {rule.name} ({rule.code})\n\n{rule.page.strip()}"
+    return None if rule is None else rule.page.strip()
 
 
 def plain(markdown: str) -> str:
@@ -70,8 +69,11 @@ def _hover(checked: Checked, line: int, column: int) -> tuple[str, Span] | None:
     here = Span(line, column, line, column)
     found = [finding for finding in checked.analysis.findings if finding.span.contains(here)]
     if found:
-        pages = [page(code) for code in dict.fromkeys(finding.code for finding in found)]
-        texts = [*map(about, found), *(text for text in pages if text is not None)]
+        codes = dict.fromkeys(finding.code for finding in found)
+        pages = [text for code in codes if (text := page(code)) is not None]
+        if len(pages) == 1:  # the finding above has its title
+            pages = [re.sub(r"\A# .*\n+", "", pages[0])]
+        texts = [*map(about, found), *pages]
         return "\n\n---\n\n".join(texts), found[0].span
     positions = checked.snapshot.positions
     text = positions.index.line(line)[positions.skipped if line == 1 else 0 :]

@@ -16,7 +16,7 @@ def test_full_output(run: Run, model: Path) -> None:
     result = run("check")
     head, _, rest = result.out.partition("\n")
     assert result.code == 1
-    assert head.startswith("GM201 print-in-graph: ")
+    assert head.startswith("GM201 print-in-graph (information): ")
     frame = """\
  --> model.py:7:9
   |
@@ -59,7 +59,9 @@ def test_json_output(run: Run, model: Path) -> None:
     assert safe and all(offer["changes"] == "" for offer in safe)
     for edit in safe[0]["edits"]:
         assert {"path", "line", "column", "end_line", "end_column", "text"} <= set(edit)
-    assert document["errors"] == [{"path": "none.py", "line": None, "message": "no such file or directory"}]
+    assert document["errors"] == [
+        {"path": str(model.parent / "none.py"), "line": None, "message": "no such file or directory"}
+    ]
 
 
 def test_nothing_found(run: Run, tmp_path: Path) -> None:
@@ -113,7 +115,41 @@ def test_a_syntax_error_beside_a_good_file(run: Run, model: Path, tmp_path: Path
     result = run("check")
     assert result.code == 2
     assert "error: broken.py:1: " in result.err
-    assert "model.py:7:9" in result.out and "Found 1 finding" in result.out
+    assert "model.py:7:9" in result.out
+    assert result.out.endswith("\nFound 1 finding (1 safe fix) in 1 file; 1 file not checked.\n")
+
+
+def test_the_last_line_says_what_was_not_checked(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("def f(:\n    pass\n")
+    assert run("check").out == "1 file not checked.\n"
+    (tmp_path / "clean.py").write_text(CLEAN)
+    (tmp_path / "broken.py").write_text(CLEAN + "\n\ndef f(:\n    pass\n")
+    said = "No findings in 1 file; 1 file checked only in part: the rest does not parse.\n"
+    assert run("check").out == said
+    assert run("check", "none.py").out == "Nothing was checked.\n"
+
+
+def test_unused_suppressions_are_reported_once(run: Run, model: Path) -> None:
+    model.write_text(CLEAN.replace("x * 2", "x * 2  # graphmend: ignore[GM101]"))
+    full = run("check").out
+    assert full.startswith("GM001 unused-suppression") and full.count("model.py:6") == 1
+    rows = run("check", "--output-format", "concise").out.splitlines()
+    assert len(rows) == 2 and "GM001" in rows[0]
+    assert run("check", "--ignore", "GM001").out == "No findings in 1 file.\n"
+    document = json.loads(run("check", "--output-format", "json", "--ignore", "GM001").out)
+    assert [row["line"] for row in document["unused_suppressions"]] == [6]
+
+
+@pytest.mark.parametrize("command", ["check", "fix"])
+def test_an_entry_that_no_file_has(run: Run, model: Path, tmp_path: Path, command: str) -> None:
+    (tmp_path / "other.py").write_text("class Trainer:\n    def step(self):\n        pass\n")
+    (tmp_path / "pyproject.toml").write_text("[tool.graphmend]\nentries = ['Model', 'setp']\n")
+    result = run(command, "--entry", "Trainer.step,Model.forwrad", "--entry", "step")
+    said = 'graphmend: no function or class is named "{}" in the files checked\n'
+    assert result.err == said.format("setp") + said.format("Model.forwrad") + said.format("step")
+    assert run(command, "--entry", "Trainer.step", "other.py").err == said.format("Model") + said.format("setp")
+    (tmp_path / "other.py").write_text("def setp(:\n")  # it may be there
+    assert said.format("setp") not in run(command).err
 
 
 def test_an_undecodable_file_beside_a_good_one(run: Run, model: Path, tmp_path: Path) -> None:
@@ -221,7 +257,7 @@ def test_a_reader_that_stops_early_is_no_error(model: Path) -> None:
 
     from .conftest import ROOT
 
-    model.write_text(MODEL.replace('        print("step")\n', '        print("step")\n' * 3000))
+    model.write_text(MODEL.replace('        print("step")\n', '        print("step")\n' * 300))
     process = subprocess.Popen(
         [
             sys.executable,

@@ -24,6 +24,8 @@ def test_version_and_help(run: Run) -> None:
     assert shown.code == 0
     assert all(f"\n    {command} " in shown.out for command in ("check", "fix", "rule", "server"))
     assert run("check", "--help").code == 0
+    server = run("server", "--help")
+    assert server.code == 0 and server.out.startswith("usage: graphmend server") and server.err == ""
 
 
 def test_without_a_command(run: Run) -> None:

@@ -92,8 +92,21 @@ def test_a_read_only_file_is_reported_and_the_others_mended(run: Run, model: Pat
 def test_a_syntax_error_is_reported_and_the_others_mended(run: Run, model: Path, tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("def f(:\n")
     result = run("fix")
-    assert result.code == 2 and "error: broken.py:1: " in result.err
+    assert result.code == 2
+    assert result.err.startswith("error: broken.py:1: ") and result.err.endswith("; left alone\n")
+    assert result.out.endswith("Mended 1 finding in 1 file; 1 file left alone: it does not parse.\n")
     assert model.read_text() != MODEL
+
+
+def test_a_file_that_parses_in_part_is_left_alone(run: Run, model: Path) -> None:
+    text = MODEL + "\n\ndef f(:\n    pass\n"
+    model.write_text(text)
+    for option in ([], ["--diff"], ["--unsafe"]):
+        result = run("fix", *option)
+        assert result.code == 2 and result.err.startswith("error: model.py:11: ")
+        last = (result.out + result.err).splitlines()[-1 if "--diff" in option else 0]
+        assert last == "1 file left alone: it does not parse."
+    assert model.read_text() == text
 
 
 def test_standard_input_gives_the_text(run: Run, tmp_path: Path) -> None:

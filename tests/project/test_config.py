@@ -83,8 +83,25 @@ def test_mistakes_are_reported_with_their_line_and_the_rest_holds(tmp_path: Path
     assert "unsafe-fixes must be true or false" in said[8]
     assert '"vendored" or "package"' in said[9]
     assert '"2.13"' in said[10]
-    assert any("GM999" in message for message in said.values())
+    assert "extend-select names no rule: 'GM999'" in said[11]
     assert all(problem.path == str(tmp_path / "pyproject.toml") for problem in config.problems)
+
+
+def test_mistakes_inside_a_value_are_reported_with_their_line(tmp_path: Path) -> None:
+    configure(
+        tmp_path,
+        "# GM998, GM999\n[tool.graphmend]\nselect = [\n    'GM1',\n    'GM999',\n]\n"
+        "ignore = ['GM998']\n\n[tool.graphmend.per-file-ignores]\n'a.py' = ['GM1']\n'b.py' = [\n  'GM997'\n]\n\n"
+        "[tool.graphmend.severity]\nGM2 = 'hint'\nGM996 = 'hint'\nprint-in-graph = 'loud'\n",
+    )
+    said = {problem.message.partition("] ")[2]: problem.line for problem in load_for(str(tmp_path)).problems}
+    assert said == {
+        "select names no rule: 'GM999'": 5,
+        "ignore names no rule: 'GM998'": 7,
+        "per-file-ignores names no rule: 'GM997'": 12,
+        "severity names no rule: 'GM996'": 17,
+        "severity of print-in-graph must be one of error, warning, information, hint": 18,
+    }
 
 
 def test_broken_toml_is_reported_only_where_it_is_about_us(tmp_path: Path) -> None:

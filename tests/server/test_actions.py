@@ -214,7 +214,22 @@ def test_why_no_fix(wire, uri):
     told = wire.command(action["command"]["command"], *action["command"]["arguments"])
     assert "both names mean one tensor" in told
     assert wire.wait_for("window/showMessage")["message"] == told
+    assert "No fix is offered" in told
     assert not any("Why no fix?" in a["title"] for a in wire.actions(uri, *UNSAFE))
+
+
+def test_explaining_a_finding_with_offers(wire, uri):
+    wire.open(uri, TEXT)
+    keys = {d["message"].split()[0]: d["data"] for d in wire.diagnostics(uri)}
+    assert wire.command("graphmend.explain", keys["unsafe"]).splitlines()[1:] == [
+        "Offered:",
+        "Trap it (changes behaviour: another exception)",
+        "Refused:",
+        "where: both names mean one tensor (alias)",
+    ]
+    safe = wire.command("graphmend.explain", keys["safe"])
+    assert "Mend it (safe)" in safe and "Delete it (changes behaviour: it is gone)" in safe
+    assert "No fix" not in safe and "Refused" not in safe
 
 
 @pytest.mark.parametrize(
