@@ -40,7 +40,10 @@ def _block(finding: Finding, index: LineIndex, paint: Paint) -> list[str]:
         colour = "green" if offer.safety == "safe" else "yellow"
         changes = f" -- {offer.changes}" if offer.changes else ""
         lines.append(f"{note}{paint(f'fix ({offer.safety})', 'bold', colour)}: {offer.title}{changes}")
+    told = {offer.changes for offer in finding.offers}
     for refusal in finding.refusals:
+        if refusal.message in told:
+            continue  # the offer has said so
         lines.append(f"{note}{paint(f'no fix [{refusal.reason}]', 'bold')}: {refusal.message}")
     if finding.gb_url is not None:
         lines.append(f"{note}see {finding.gb_url}")

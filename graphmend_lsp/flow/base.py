@@ -27,6 +27,14 @@ def visible(roots: Iterable[Root]) -> bool:
 _NO_CONTEXT = Context()
 
 
+OPAQUE = "is not known and may write state"
+
+
+def known_write(why: Why | None) -> bool:
+    """Whether a write is seen in the source, not only possible in code that is not seen."""
+    return why is not None and not why.message.endswith(OPAQUE)
+
+
 class Base:
     """State and reporting; ``Expressions``, ``Calls`` and ``Interpreter`` build on it."""
 
@@ -123,7 +131,7 @@ class Base:
                 self.facts.mutates.add(str(root[1]))
         if value is None or not roots or visible(roots):
             why = self.why(node, what)
-            if self.state.written is None:
+            if not known_write(self.state.written):
                 self.state.written = why
             if self.facts.writes is None:
                 self.facts.writes = why
@@ -133,7 +141,7 @@ class Base:
         if self.state.written is None:
             text = " ".join(self.source(node).split())
             text = text if len(text) <= 60 else text[:59] + "…"
-            self.state.written = self.why(node, f"`{text}` is not known and may write state")
+            self.state.written = self.why(node, f"`{text}` {OPAQUE}")
 
     def called(self, node: ast.expr, facts: Facts) -> None:
         """Note which facts a call used; none if there are several."""
@@ -146,7 +154,7 @@ class Base:
             self.facts.calls[id(node)] = facts
         target = facts.function.node
         known = self.facts.written_at.get(target)
-        self.facts.written_at[target] = known if known is not None else self.state.written
+        self.facts.written_at[target] = known if known_write(known) else self.state.written
         self.facts.call_contexts.setdefault(target, []).append(self.context)
 
     def several_called(self, node: ast.expr) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from graphmend_lsp.flow import host, parameters, tensors
-from graphmend_lsp.flow.base import Base
+from graphmend_lsp.flow.base import Base, known_write
 from graphmend_lsp.flow.classes import MAX_DEPTH, Classes
 from graphmend_lsp.flow.contexts import call_arguments, original, rebased, rooted, signature_of
 from graphmend_lsp.flow.events import Facts
@@ -208,7 +208,7 @@ class Engine(Classes):
                     f"`{facts.function.name}` writes `{name}` in place",
                 )
         if facts.writes is not None and not (facts.mutates and facts.writes.message.endswith("in place")):
-            if caller.state.written is None:
+            if not known_write(caller.state.written):
                 caller.state.written = facts.writes
             if caller.facts.writes is None:
                 caller.facts.writes = facts.writes

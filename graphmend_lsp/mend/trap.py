@@ -6,6 +6,7 @@ import ast
 import re
 
 from graphmend_lsp.finding import Offer, Refusal
+from graphmend_lsp.flow.base import known_write
 from graphmend_lsp.flow.events import Context, Facts
 from graphmend_lsp.flow.host import TRANSPARENT_CONTEXTS
 from graphmend_lsp.flow.values import Kind
@@ -234,7 +235,7 @@ def _written_before(site: Site) -> str | None:
                 return f"{event.written.message} before the check"
     for facts, node, contexts in _calls_of(site):
         why = facts.written_at.get(node)
-        if why is not None:
+        if why is not None and known_write(why):
             return f"{why.message} in `{facts.function.qualname}`, before it calls the function with the check"
         for context in contexts:
             if context.withs or context.no_grad:

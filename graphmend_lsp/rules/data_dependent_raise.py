@@ -34,8 +34,9 @@ class Net(nn.Module):
 ## Fix safety
 *trap* moves the unchanged guard into an operator of the graph: type, text and values of the exception are kept and
 there is no break. It is unsafe if arguments, buffers or Python state may be written before the guard: a compiled
-graph applies those writes late, so a failing call would leave them undone. Refused inside a `try` that would have
-caught the exception. On a GPU the guard still waits for the value, as the original does.
+graph applies those writes late, so a failing call would leave them undone. Calls of code that is not seen count as
+writes in the function itself; where callers make them before, they are assumed to write nothing. Refused inside a
+`try` that would have caught the exception. On a GPU the guard still waits for the value, as the original does.
 *assert* uses `torch._assert_async`, which does not wait: always unsafe, since the exception becomes a
 `RuntimeError` with a constant message and, on CUDA, arrives later and ends the process' use of the device.
 

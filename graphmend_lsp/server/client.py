@@ -45,7 +45,9 @@ class Client:
 
         diagnostics, action = "text_document.publish_diagnostics", "text_document.code_action"
         edit = "workspace.workspace_edit"
-        document_changes = has(f"{edit}.document_changes")
+        operations = names(f"{edit}.resource_operations")
+        # they stand in document changes only, so who takes them takes those; Neovim names only the former
+        document_changes = has(f"{edit}.document_changes") or bool(operations)
         return cls(
             encoding=_ENCODINGS.get(str(getattr(encoding, "value", encoding)), "utf-16"),
             related_information=has(f"{diagnostics}.related_information"),
@@ -57,7 +59,7 @@ class Client:
             action_disabled=has(f"{action}.disabled_support"),
             lazy_edits=has(f"{action}.data_support") and "edit" in names(f"{action}.resolve_support.properties"),
             document_changes=document_changes,
-            create_files=document_changes and "create" in names(f"{edit}.resource_operations"),
+            create_files="create" in operations,
             change_annotations=document_changes and has(f"{edit}.change_annotation_support"),
             hover_markdown="markdown" in names("text_document.hover.content_format"),
         )

@@ -47,9 +47,9 @@ def _explained(finding: Finding) -> Iterator[str]:
     if finding.offers:
         yield "Offered:"
         yield from offers(finding)
-        if finding.refusals:
+        if refused := list(refusals(finding)):
             yield "Refused:"
-        yield from refusals(finding)
+            yield from refused
     else:
         yield "No fix is offered:"
         yield from list(refusals(finding)) or ["no transformation handles this yet"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from lsprotocol import types
 
@@ -22,8 +22,8 @@ def about(finding: Finding) -> str:
         parts.append("Why it is in a graph:\n" + _list(_steps(finding)))
     if finding.offers:
         parts.append("Offered:\n" + _list(offers(finding)))
-    if finding.refusals:
-        parts.append("Refused:\n" + _list(refusals(finding)))
+    if refused := list(refusals(finding)):
+        parts.append("Refused:\n" + _list(refused))
     if finding.gb_url:
         parts.append(f"[{finding.gb} in PyTorch's list of graph breaks]({finding.gb_url})")
     return "\n\n".join(parts)
@@ -43,12 +43,15 @@ def offers(finding: Finding) -> Iterator[str]:
 
 
 def refusals(finding: Finding) -> Iterator[str]:
-    """Each transformation that is not offered, with the reason."""
+    """Each transformation that is not offered, with the reason, unless an offer says the same of itself."""
+    told = {offer.changes for offer in finding.offers}
     for refusal in finding.refusals:
+        if refusal.message in told:
+            continue
         yield f"{refusal.kind}: {refusal.message} ({refusal.reason})"
 
 
-def _list(items: Iterator[str]) -> str:
+def _list(items: Iterable[str]) -> str:
     return "\n".join(f"- {item}" for item in items)
 
 

@@ -106,7 +106,7 @@ def test_signatures(backend, seen):
     def call(x):
         _named(x, last=1)
         _named(x, 3, 4, 5, last=x, extra="e")
-        _named(*[x], **{"second": None, "last": ...})
+        _named(*[x], second=None, last=...)
         return x + 1
 
     x = torch.ones(2)

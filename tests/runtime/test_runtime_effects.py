@@ -327,7 +327,7 @@ def test_transforms_take_the_break(backend, transform, seen):
     torch.testing.assert_close(torch.compile(run, backend=backend)(x), expected)
     assert seen == kinds
     torch._dynamo.reset()
-    with pytest.raises(torch._dynamo.exc.Unsupported, match="torch.func transforms it"):
+    with pytest.raises(torch._dynamo.exc.Unsupported, match=r"torch\.func transforms it"):
         torch.compile(run, backend=backend, fullgraph=True)(x)
 
 
