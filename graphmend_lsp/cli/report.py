@@ -54,7 +54,7 @@ def concise(checked: Checked, paint: Paint) -> str:
     """One line a finding; ``[*]`` marks a safe fix."""
     rows: list[str] = []
     for finding in checked.findings:
-        star = f" {paint('[*]', 'green')}" if any(offer.safety == "safe" for offer in finding.offers) else ""
+        star = f" {paint('[*]', 'green')}" if checked.has_safe_fix(finding) else ""
         code = paint(finding.code, "bold", _SEVERITY_COLOUR[finding.severity])
         rows.append(f"{_place(finding.path, finding.span)}: {code}{star} {finding.message}\n")
     return "".join(rows)
@@ -92,7 +92,9 @@ class Totals:
         elif self.whole:
             parts.append(f"No findings in {counted(self.whole, 'file')}")
         if self.part:
-            parts.append(f"{counted(self.part, 'file')} checked only in part: the rest does not parse")
+            parts.append(
+                f"{counted(self.part, 'file')} checked only in part: the rest does not parse, and fix leaves it alone"
+            )
         if self.none:
             parts.append(f"{counted(self.none, 'file')} not checked")
         return ("; ".join(parts) or "Nothing was checked") + "."

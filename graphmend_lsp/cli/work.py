@@ -79,8 +79,11 @@ class Checked:
 
     @property
     def safe_fixes(self) -> int:
-        """How many findings have a safe offer."""
-        return sum(any(offer.safety == "safe" for offer in finding.offers) for finding in self.findings)
+        """How many findings have a safe offer that can be applied."""
+        return sum(map(self.has_safe_fix, self.findings))
+
+    def has_safe_fix(self, finding: Finding) -> bool:
+        return self.extent == "whole" and any(offer.safety == "safe" for offer in finding.offers)
 
 
 @dataclass(frozen=True)
@@ -178,8 +181,8 @@ def check_file(job: Job) -> Checked:
         resolved: tuple[tuple[tuple[Offer, Change | Refusal], ...], ...] = ()
         if job.resolve:
             resolved = tuple(
-                tuple((o, core.resolve(analysis, f, o, program=program, settings=job.settings)) for o in f.offers)
-                for f in analysis.findings
+                tuple((offer, _resolved(analysis, finding, offer, program, job.settings)) for offer in finding.offers)
+                for finding in analysis.findings
             )
     except Exception as error:
         return Checked(job.path, "", problems=(_internal(job.path, error),))
@@ -194,6 +197,14 @@ def check_file(job: Job) -> Checked:
         resolved,
         _entries(analysis, job.settings.entries),
     )
+
+
+def _resolved(
+    analysis: core.Analysis, finding: Finding, offer: Offer, program: core.ProgramView, settings: Settings
+) -> Change | Refusal:
+    if analysis.problems:
+        return Refusal(offer.kind, "unsupported", "the file does not parse")
+    return core.resolve(analysis, finding, offer, program=program, settings=settings)
 
 
 def _extent(analysis: core.Analysis) -> Extent:

@@ -195,7 +195,11 @@ class TorchCalls(CallBase):
         if fact.shape == "scalar":
             reduces = any(k in arguments.keywords for k in ("dim", "axis", "keepdim"))
             positional = len(arguments.values) - (0 if source is None or source not in arguments.values else 1)
-            return root if reduces or positional > 0 else ()
+            if not reduces and positional <= 0:
+                return ()
+            keeps = "keepdim" in arguments.keywords or positional > 1
+            # Without ``keepdim`` the result surely has another shape than what was reduced.
+            return root if keeps or source is None else ("reduced", source.shape, root)
         if fact.shape == "same" or last in ("clamp", "clip", "clamp_min", "clamp_max", "zeros_like", "ones_like"):
             return tensors.shape_of(operands, root) if operands else root
         return root

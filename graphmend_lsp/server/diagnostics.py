@@ -60,7 +60,7 @@ class Publisher:
         if problems and not document.unparsable:
             first = problems[0]
             place = first.path if first.line is None else f"{first.path}:{first.line}"
-            message = f"{place}: {first.message}; findings wait until it can be parsed"
+            message = f"{place}: {first.message}; only what parses is checked"
             self._server.window_log_message(types.LogMessageParams(types.MessageType.Log, message))
         document.unparsable = bool(problems)
 

@@ -43,6 +43,10 @@ class Plan:
 
     def change(self, checked: Checked) -> Change | Refusal:
         """The change, proved on the text that was checked.  For the worker."""
+        if checked.analysis.problems and self.do != "suppress":
+            problem = checked.analysis.problems[0]
+            line = "" if problem.line is None else f" (line {problem.line}: {problem.message})"
+            return Refusal("none", "unsupported", f"the file does not parse{line}")
         if self.do == "mend-file":
             return _mend(checked, for_all)
         if self.do == "mend-function":

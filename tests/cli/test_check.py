@@ -124,8 +124,12 @@ def test_the_last_line_says_what_was_not_checked(run: Run, tmp_path: Path) -> No
     assert run("check").out == "1 file not checked.\n"
     (tmp_path / "clean.py").write_text(CLEAN)
     (tmp_path / "broken.py").write_text(CLEAN + "\n\ndef f(:\n    pass\n")
-    said = "No findings in 1 file; 1 file checked only in part: the rest does not parse.\n"
+    said = "No findings in 1 file; 1 file checked only in part: the rest does not parse, and fix leaves it alone.\n"
     assert run("check").out == said
+    (tmp_path / "broken.py").write_text(MODEL + "\n\ndef f(:\n    pass\n")
+    assert run("check", "broken.py").out.splitlines()[-1].startswith("Found 1 finding in 1 file; 1 file checked only")
+    (finding,) = json.loads(run("check", "broken.py", "--output-format", "json").out)["findings"]
+    assert finding["offers"] == [] and "the file does not parse" in [r["message"] for r in finding["refusals"]]
     assert run("check", "none.py").out == "Nothing was checked.\n"
 
 

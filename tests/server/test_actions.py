@@ -218,6 +218,15 @@ def test_why_no_fix(wire, uri):
     assert not any("Why no fix?" in a["title"] for a in wire.actions(uri, *UNSAFE))
 
 
+def test_no_mending_of_what_does_not_parse(wire, uri):
+    wire.open(uri, TEXT)
+    action = titled(wire.actions(uri, *SAFE), MEND)
+    wire.change(uri, 2, {"text": TEXT + "# syntax error\n"})  # the findings stay
+    assert "edit" not in wire.resolve(action)
+    said = wire.wait_for("window/showMessage")["message"]
+    assert said.endswith("not applied, the file does not parse (line 1: invalid syntax)")
+
+
 def test_explaining_a_finding_with_offers(wire, uri):
     wire.open(uri, TEXT)
     keys = {d["message"].split()[0]: d["data"] for d in wire.diagnostics(uri)}

@@ -107,7 +107,7 @@ class Writer:
             self.plan.refuse("host-value", f"{what} is not known to be a tensor", node)
             return False
         if _differ_in_shape(new, old):
-            message = f"{what} is a single number on one path and not on the other: torch.where would change its shape"
+            message = f"{what} has another shape on either path, which torch.where would change"
             self.plan.refuse("shape", message, node)
             return False
         if _differ_in_dtype(new, old):
@@ -147,6 +147,9 @@ def _not_selectable(value: Value, what: str) -> tuple[Reason, str] | None:
 
 
 def _differ_in_shape(new: Value, old: Value) -> bool:
+    for one, other in ((new.shape, old.shape), (old.shape, new.shape)):
+        if isinstance(one, tuple) and one[:1] == ("reduced",) and one[1] is not None and one[1] == other:
+            return True
     return (new.shape == ()) != (old.shape == ()) and new.shape is not None and old.shape is not None
 
 
