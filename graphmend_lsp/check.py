@@ -261,9 +261,7 @@ class _Checker:
                 todo.append(callee)
         return found
 
-    def _flag(
-        self, entry: Entry, engine: Engine, facts: Facts, hits: dict[tuple[str, int, int], _Hit]
-    ) -> None:
+    def _flag(self, entry: Entry, engine: Engine, facts: Facts, hits: dict[tuple[str, int, int], _Hit]) -> None:
         calls = effect_calls(facts.events)
         for event in facts.events:
             for rule in self.rules.get(event.kind, ()):
@@ -367,6 +365,8 @@ def _part_of_another(event: Event, calls: frozenset[int]) -> bool:
     """Whether the statement around an event is reported in its place (one site, one code)."""
     if event.in_test and event.kind in ("extract", "dynamic", "index"):
         return True
+    if event.kind == "text" and isinstance(event.stmt, ast.Expr) and id(event.stmt.value) in calls:
+        return True  # text made for a print or log call
     if event.context.data_branches and event.kind in ("print", "log", "warn"):
         return any(only_effects(stmt, calls) for stmt in event.context.data_branches)
     return False

@@ -194,12 +194,10 @@ class TorchCalls(CallBase):
             return root
         if fact.shape == "scalar":
             reduces = any(k in arguments.keywords for k in ("dim", "axis", "keepdim"))
-            positional = len(arguments.values) - (0 if source is None or source not in arguments.values else 1)
-            if not reduces and positional <= 0:
-                return ()
-            keeps = "keepdim" in arguments.keywords or positional > 1
-            # Without ``keepdim`` the result surely has another shape than what was reduced.
-            return root if keeps or source is None else ("reduced", source.shape, root)
+            return root if reduces or _positional(arguments, source) > 0 else ()
+        if fact.reduction and last not in ("max", "min") and _drops_dimensions(arguments, source):
+            # Whatever the dimensions are, the result has another shape than what was reduced.
+            return ("reduced", source.shape, root) if source is not None and source.shape != () else root
         if fact.shape == "same" or last in ("clamp", "clip", "clamp_min", "clamp_max", "zeros_like", "ones_like"):
             return tensors.shape_of(operands, root) if operands else root
         return root
@@ -349,6 +347,17 @@ def _only_dtype(arguments: Arguments) -> bool:
 
 def _dtype_ref(value: Value) -> bool:
     return value.kind is Kind.NAMESPACE and isinstance(value.ref, str) and tensors.dtype_name(value.ref) is not None
+
+
+def _positional(arguments: Arguments, source: Value | None) -> int:
+    """How many positional arguments follow the tensor."""
+    return len(arguments.values) - (1 if source is not None and source in arguments.values else 0)
+
+
+def _drops_dimensions(arguments: Arguments, source: Value | None) -> bool:
+    named = any(k in arguments.keywords for k in ("dim", "axis"))
+    positional = _positional(arguments, source)
+    return (named or positional == 1) and positional <= 1 and "keepdim" not in arguments.keywords
 
 
 def _dtype_of(value: Value) -> Any:

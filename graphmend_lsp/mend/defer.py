@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphmend_lsp.finding import Offer, Refusal
-from graphmend_lsp.mend import effects, scope
+from graphmend_lsp.mend import caught, effects, scope
 from graphmend_lsp.mend.base import Draft, Replacement, Site
 
 ORDER = 10
@@ -62,7 +62,7 @@ def _target(site: Site) -> ast.stmt | Refusal | None:
             return None
         if scope.is_elif(site.function, event.node, site.source(event.node)):
             return Refusal("defer", "unsupported", "the test is an `elif`: it depends on the tests before it")
-        return _surroundings(site) or event.node
+        return _surroundings(site, event.node) or event.node
     if site.code not in _CODES:
         return None
     if event.kind == "text":
@@ -71,17 +71,18 @@ def _target(site: Site) -> ast.stmt | Refusal | None:
         return Refusal("defer", "host-value", "the result of the call is used, so it must run on the host")
     if event.name.endswith((".isEnabledFor", ".getEffectiveLevel", ".hasHandlers", "getLogger", "get_logger")):
         return Refusal("defer", "host-value", "the answer of the call is needed on the host")
-    return _surroundings(site) or event.stmt
+    return _surroundings(site, event.stmt) or event.stmt
 
 
-def _surroundings(site: Site) -> Refusal | None:
+def _surroundings(site: Site, target: ast.stmt) -> Refusal | None:
     context = site.event.context
     for name in context.withs:
         if any(word in name for word in effects.CAPTURING_CONTEXTS):
             return Refusal("defer", "side-effect", f"`with {name}` around it decides where the text goes")
     if site.event.kind == "warn" and any(block.catches for block in context.tries):
         return Refusal("defer", "caught-exception", "a warning that is turned into an error would be caught here")
-    return None
+    around = caught.around(site, "it", handlers_only=True) if caught.may_raise(target) else None
+    return None if around is None else Refusal("defer", "caught-exception", around)
 
 
 def _lowered(site: Site, target: ast.stmt) -> effects.Lowered | Refusal:

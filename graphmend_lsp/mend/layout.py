@@ -6,6 +6,7 @@ import ast
 import re
 import textwrap
 import tokenize
+from functools import lru_cache
 from io import StringIO
 
 DEFAULT_WIDTH = 88
@@ -67,6 +68,7 @@ def flat(source: str) -> str | None:
     return "".join(parts[:-1]).strip()
 
 
+@lru_cache(maxsize=8)
 def indent_unit(text: str) -> str:
     """One level of indentation as a file has it."""
     for line in text.split("\n"):
@@ -78,6 +80,7 @@ def indent_unit(text: str) -> str:
     return "    "
 
 
+@lru_cache(maxsize=8)
 def line_width(text: str) -> int:
     """The width a file keeps to: that of its longest code line, between 79 and 120."""
     longest = max((len(line.rstrip()) for line in text.split("\n") if "http" not in line), default=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import keyword
 import re
+from functools import lru_cache
 
 from graphmend_lsp.model.module import BUILTINS
 
@@ -22,11 +23,13 @@ _COMPARES: dict[type[ast.cmpop], str] = {
 }
 
 
+@lru_cache(maxsize=8)
 def identifiers(text: str) -> frozenset[str]:
     """Every word of a text that could be a name (attributes and keywords included)."""
     return frozenset(re.findall(r"[^\W\d]\w*", text))
 
 
+@lru_cache(maxsize=16)
 def used_as_name(text: str, name: str) -> bool:
     """Whether a word stands in a text other than as an attribute."""
     return re.search(rf"(?<![.\w]){re.escape(name)}(?!\w)", text) is not None

@@ -236,6 +236,7 @@ def outer_names(function: FunctionInfo) -> frozenset[str]:
     return frozenset(found)
 
 
+@lru_cache(maxsize=64)
 def local_imports(function: FunctionInfo) -> dict[str, ast.stmt]:
     """Names that only import statements inside the function bind, with those statements."""
     found: dict[str, ast.stmt] = {}

@@ -26,6 +26,8 @@ def splice(text: str, parsed: Parsed, jobs: Sequence[tuple[Site, Draft]], place:
 
     Drafts of one function must not touch the same statements.
     """
+    if parsed.failure is not None:
+        return Refusal("splice", "unsupported", f"the file does not parse: {parsed.failure.message}")
     end = line_ending(text)
     runtime = tuple(dict.fromkeys(name for _, draft in jobs for name in draft.runtime))
     module = jobs[0][0].module
@@ -37,7 +39,7 @@ def splice(text: str, parsed: Parsed, jobs: Sequence[tuple[Site, Draft]], place:
         functions.setdefault(function.node, (function, []))[1].append(draft)
     for function, drafts in functions.values():
         chunk = parsed.by_id[function.chunk.id]
-        changed = _changed_function(function, chunk, drafts)
+        changed = _changed_function(function, chunk, drafts, end)
         if isinstance(changed, Refusal):
             return changed
         first, old, new = changed
@@ -72,7 +74,9 @@ def _outermost(function: FunctionInfo) -> FunctionInfo:
 # -- the function --------------------------------------------------------------------------------------
 
 
-def _changed_function(function: FunctionInfo, chunk: Chunk, drafts: Sequence[Draft]) -> tuple[int, str, str] | Refusal:
+def _changed_function(
+    function: FunctionInfo, chunk: Chunk, drafts: Sequence[Draft], end: str
+) -> tuple[int, str, str] | Refusal:
     """First line in the current text, the old and the new text of the function's lines."""
     node = function.node
     if isinstance(node, ast.Lambda):
@@ -84,7 +88,7 @@ def _changed_function(function: FunctionInfo, chunk: Chunk, drafts: Sequence[Dra
         return Refusal("splice", "unsupported", "the function is nested too deeply to be rewritten")
     lead = re.match(r"[ \t]*", old)
     indented = bool(lead and lead.group())
-    wrapped = f"if 1:\n{old}" if indented else old
+    wrapped = f"if 1:{end}{old}" if indented else old
     try:
         module = cst.parse_module(wrapped)
     except cst.ParserSyntaxError as error:
@@ -99,7 +103,7 @@ def _changed_function(function: FunctionInfo, chunk: Chunk, drafts: Sequence[Dra
         return Refusal("splice", "unsupported", "the function is its own module")
     new: str = new_module.code
     if indented:
-        new = new[new.index("\n") + 1 :]
+        new = new[len(f"if 1:{end}") :]
     if not editor.complete:
         return Refusal("splice", "unsupported", "the statement could not be found in the function's text")
     return begin + chunk.shift, old, new

@@ -7,10 +7,9 @@ import re
 
 from graphmend_lsp.finding import Offer, Refusal
 from graphmend_lsp.flow.base import known_write
-from graphmend_lsp.flow.events import Context, Facts
 from graphmend_lsp.flow.host import TRANSPARENT_CONTEXTS
 from graphmend_lsp.flow.values import Kind
-from graphmend_lsp.mend import effects, names, scope
+from graphmend_lsp.mend import caught, effects, names, scope
 from graphmend_lsp.mend.base import Draft, Replacement, Site
 from graphmend_lsp.mend.conditions import Condition, Conditions
 from graphmend_lsp.mend.layout import call, indent_unit, line_width
@@ -32,9 +31,9 @@ def propose(site: Site) -> list[Offer | Refusal]:
     target = _target(site)
     if isinstance(target, Refusal):
         return [target]
-    caught = _caught(site, target)
-    if caught is not None:
-        return [caught]
+    refused = _caught(site, target)
+    if refused is not None:
+        return [refused]
     result: list[Offer | Refusal] = []
     made = _lowered(site, target)
     if isinstance(made, Refusal):
@@ -161,20 +160,9 @@ def _lowered(site: Site, target: ast.stmt) -> effects.Lowered | Refusal:
 def _caught(site: Site, target: ast.stmt) -> Refusal | None:
     """A ``try`` inside the region that would have caught the exception."""
     raised = _raised_names(target, site)
-    if site.event.context.tries:
-        return Refusal(
-            "trap", "caught-exception", "a `try` around the check may catch the exception, or clean up after it"
-        )
-    for context in site.event.context.withs:
-        if _swallows(context):
-            return Refusal("trap", "caught-exception", f"`with {context}` catches the exception")
-    for facts, _, contexts in _calls_of(site):
-        for context in contexts:
-            if context.tries or any(_swallows(name) for name in context.withs):
-                message = (
-                    f"`{facts.function.qualname}` calls the function with the check where the exception may be caught"
-                )
-                return Refusal("trap", "caught-exception", message)
+    around = caught.around(site, "the check")
+    if around is not None:
+        return Refusal("trap", "caught-exception", around)
     for function in site.module.functions:
         for node in ast.walk(function.node):
             if isinstance(node, ast.Try) and node.handlers and _calls(node.body, site.function.name):
@@ -185,10 +173,6 @@ def _caught(site: Site, target: ast.stmt) -> Refusal | None:
                         )
                         return Refusal("trap", "caught-exception", message)
     return None
-
-
-def _swallows(context: str) -> bool:
-    return "suppress" in context or "raises" in context or "ExitStack" in context
 
 
 def _raised_names(target: ast.stmt, site: Site) -> set[str]:
@@ -216,8 +200,8 @@ def _catches(handler: ast.ExceptHandler, raised: set[str]) -> bool:
     if handler.type is None:
         return True
     types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    caught = {ast.unparse(t).rpartition(".")[2] for t in types}
-    return bool(caught & _BROAD or caught & raised or "RuntimeError" in caught)
+    named = {ast.unparse(t).rpartition(".")[2] for t in types}
+    return bool(named & _BROAD or named & raised or "RuntimeError" in named)
 
 
 def _written_before(site: Site) -> str | None:
@@ -233,7 +217,7 @@ def _written_before(site: Site) -> str | None:
         for event in facts.events:
             if event.node is site.event.node and event.written is not None:
                 return f"{event.written.message} before the check"
-    for facts, node, contexts in _calls_of(site):
+    for facts, node, contexts in caught.calls_of(site):
         why = facts.written_at.get(node)
         if why is not None and known_write(why):
             return f"{why.message} in `{facts.function.qualname}`, before it calls the function with the check"
@@ -242,22 +226,6 @@ def _written_before(site: Site) -> str | None:
                 name = context.withs[0] if context.withs else "torch.no_grad"
                 return f"`{name}` is switched on in `{facts.function.qualname}` before the check"
     return None
-
-
-def _calls_of(site: Site) -> list[tuple[Facts, ast.AST, list[Context]]]:
-    """Every call in the region that leads to the site: the caller, the function it calls, what is around the call."""
-    found: list[tuple[Facts, ast.AST, list[Context]]] = []
-    todo: list[ast.AST] = [site.function.node]
-    seen: set[ast.AST] = set()
-    while todo:
-        node = todo.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        for facts in site.callers.get(node, ()):
-            found.append((facts, node, facts.call_contexts.get(node, [])))
-            todo.append(facts.function.node)
-    return found
 
 
 # -- torch._assert_async ----------------------------------------------------------------------------------

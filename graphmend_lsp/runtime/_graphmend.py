@@ -79,8 +79,8 @@ def _are_alike(condition: object, new: object, old: object) -> bool:
         isinstance(condition, torch.Tensor)
         and isinstance(new, torch.Tensor)
         and isinstance(old, torch.Tensor)
-        and type(new) in _PLAIN
-        and type(old) in _PLAIN
+        and _is_plain(new)
+        and _is_plain(old)
         and condition.numel() == 1
         and condition.device == new.device == old.device
         and new.dtype is old.dtype
@@ -88,6 +88,11 @@ def _are_alike(condition: object, new: object, old: object) -> bool:
         and new.shape == old.shape
         and new.stride() == old.stride()
     )
+
+
+def _is_plain(value: torch.Tensor) -> bool:
+    """A tensor that is no subclass; non-strict export traces with subclasses of its own, which stand for tensors."""
+    return type(value) in _PLAIN or not torch.compiler.is_dynamo_compiling()
 
 
 def _where(condition: Any, new: Any, old: Any) -> Any:

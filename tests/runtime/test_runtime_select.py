@@ -59,13 +59,12 @@ UNLIKE = {
     "broadcast": lambda x: x.sum(0) * 2,
     "strides": lambda x: (x * 2).t().contiguous().t(),
     "device": lambda x: x.to("meta"),
-    "detached": lambda x: (x * 2).detach(),
     "number": lambda x: 2.0,
     "none": lambda x: None,
     "tuple": lambda x: (x, x),
-    "parameter": lambda x: WEIGHT,
 }
-WEIGHT = torch.nn.Parameter(torch.ones(2, 2))
+WEIGHT = torch.nn.Parameter(torch.full((2, 2), 3.0))
+LEAVES = {"detached": lambda x: (x * 2).detach(), "parameter": lambda x: WEIGHT}
 
 
 @pytest.mark.parametrize("side", UNLIKE)
@@ -88,6 +87,25 @@ def test_unlike_sides_take_the_branch(side):
     with pytest.raises(torch._dynamo.exc.Unsupported):
         torch._dynamo.reset()
         torch.compile(choose, backend="eager", fullgraph=True)(x, torch.ones(2))
+
+
+@pytest.mark.parametrize("side", LEAVES)
+def test_sides_that_differ_only_in_their_gradient_stay_in_the_graph(side):
+    """Values and gradients are the branch's; only ``requires_grad`` is set if either side has it."""
+
+    def choose(x, flag):
+        return select(flag.sum() > 0, LEAVES[side](x), x * 1)
+
+    compiled = torch.compile(choose, backend="eager", fullgraph=True)
+    for flag in (torch.ones(2), -torch.ones(2)):
+        gradients = []
+        for function in (choose, compiled):
+            x = torch.ones(2, 2, requires_grad=True)
+            result = function(x, flag)
+            found = torch.autograd.grad((result + 0 * x + 0 * WEIGHT).sum(), (x, WEIGHT), allow_unused=True)
+            gradients.append((result.detach(), *(torch.zeros(2, 2) if g is None else g for g in found)))
+        for expected, got in zip(*gradients, strict=True):
+            assert torch.equal(expected, got)
 
 
 def test_conditions_that_python_decides(counted):

@@ -230,4 +230,3 @@ def _must_be_simultaneous(chosen: list[Chosen]) -> bool:
             return True
         assigned.append(name)
     return False
-

@@ -71,6 +71,13 @@ def leaves_the_loop(x: Tensor):
     return y
 
 
+def reduces_on_one_side(x: Tensor):
+    y = x * 2
+    if x.sum() > 0:  # GM101
+        y = y.sum(dim=0)
+    return y
+
+
 class CountsCalls(nn.Module):
     def __init__(self):
         super().__init__()
@@ -114,6 +121,7 @@ CASES = [
     ("appends", [up, down]),
     ("writes_in_place", [up, down]),
     ("leaves_the_loop", [lambda: (torch.ones(2, 2),), lambda: (torch.tensor([[1.0, 1.0], [-1.0, -1.0]]),)]),
+    ("reduces_on_one_side", [up, down]),
     ("CountsCalls", [up, down]),
     ("Heavy", [up, down]),
 ]

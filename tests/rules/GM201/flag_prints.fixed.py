@@ -77,6 +77,17 @@ def pretty(x: Tensor):
 
 
 @graph_effect
+def _report_text_made_for_it(y):
+    print("%s" % y, str(y) + "!")
+
+
+def text_made_for_it(x: Tensor):
+    y = x + 1
+    _report_text_made_for_it(y)  # GM201
+    return y * 2
+
+
+@graph_effect
 def _report_debug(y):
     print("debug", y)
 
@@ -208,6 +219,7 @@ CASES = [
         "to_stderr",
         "written",
         "pretty",
+        "text_made_for_it",
         "guarded_by_a_flag",
         "before_a_write",
         "in_a_loop",

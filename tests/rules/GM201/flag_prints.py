@@ -45,6 +45,12 @@ def pretty(x: Tensor):
     return y + 1
 
 
+def text_made_for_it(x: Tensor):
+    y = x + 1
+    print("%s" % y, str(y) + "!")  # GM201
+    return y * 2
+
+
 def guarded_by_a_flag(x: Tensor):
     y = x * 2
     if DEBUG:
@@ -131,6 +137,7 @@ CASES = [
         "to_stderr",
         "written",
         "pretty",
+        "text_made_for_it",
         "guarded_by_a_flag",
         "before_a_write",
         "in_a_loop",

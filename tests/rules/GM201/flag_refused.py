@@ -1,0 +1,28 @@
+"""Prints that must be flagged but must not move: an operator of the graph raises past a traced ``try``."""
+
+import torch
+from torch import Tensor
+
+
+def format_error_is_handled(x: Tensor):
+    y = x * 2
+    try:
+        print(f"{y:.3f}")  # GM201
+    except TypeError:
+        y = y + 1
+    return y
+
+
+def percent_error_is_handled(x: Tensor):
+    y = x * 2
+    try:
+        print("%d" % y)  # GM201
+    except TypeError:
+        y = y + 1
+    return y
+
+
+CASES = [
+    ("format_error_is_handled", [lambda: (torch.ones(3),), lambda: (torch.ones(()),)]),
+    ("percent_error_is_handled", [lambda: (torch.ones(()),)]),
+]
