@@ -38,18 +38,7 @@ class Calls(Builtins):
 
     def arguments(self, node: ast.Call) -> Arguments:
         """The arguments of a call, evaluated in order."""
-        values: list[Value] = []
-        exact = True
-        for item in node.args:
-            if isinstance(item, ast.Starred):
-                inner = self.eval(item.value)
-                if inner.elements is not None:
-                    values.extend(inner.elements)
-                else:
-                    exact = False
-                    values.append(self.element_of(inner))
-            else:
-                values.append(self.eval(item))
+        values, exact = self.starred(node.args)
         keywords: dict[str, Value] = {}
         for keyword in node.keywords:
             value = self.eval(keyword.value)

@@ -300,23 +300,28 @@ class Expressions(Narrowing):
 
     def _sequence(self, node: ast.Tuple | ast.List | ast.Set) -> Value:
         name = {ast.Tuple: "tuple", ast.List: "list", ast.Set: "set"}[type(node)]
-        items: list[Value] = []
-        exact = True
-        for element in node.elts:
-            if isinstance(element, ast.Starred):
-                inner = self.eval(element.value)
-                if inner.elements is not None:
-                    items.extend(inner.elements)
-                else:
-                    exact = False
-                    items.append(self.element_of(inner))
-            else:
-                items.append(self.eval(element))
+        items, exact = self.starred(node.elts)
         if not items:
             return container((), type_name=name, truth=False)
         if not exact or len(items) > 32:
             return container(element=container(tuple(items)).element, type_name=name)
         return container(tuple(items), type_name=name, truth=True)
+
+    def starred(self, nodes: list[ast.expr]) -> tuple[list[Value], bool]:
+        """The values of elements or arguments in order, and whether their number is exact."""
+        items: list[Value] = []
+        exact = True
+        for node in nodes:
+            if not isinstance(node, ast.Starred):
+                items.append(self.eval(node))
+                continue
+            inner = self.eval(node.value)
+            if inner.elements is not None:
+                items.extend(inner.elements)
+            else:
+                exact = False
+                items.append(self.element_of(inner))
+        return items, exact
 
     def _dict(self, node: ast.Dict) -> Value:
         keys: dict[str, Value] = {}

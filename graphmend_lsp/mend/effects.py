@@ -325,7 +325,7 @@ class _Lowering:
         if len(found) != 1 or not isinstance(found[0], ast.Call) or len(found[0].args) > 1 or found[0].keywords:
             return None
         made = found[0]
-        if (cls.module.dotted(made.func) or "") != "logging.getLogger" or cls.module is not self.site.module:
+        if (cls.module.dotted(made.func) or "") != "logging.getLogger" or cls.module.path != self.site.module.path:
             return None
         if made.args and not isinstance(made.args[0], ast.Constant):
             if not (isinstance(made.args[0], ast.Name) and made.args[0].id == "__name__"):

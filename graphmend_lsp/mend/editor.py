@@ -1,0 +1,357 @@
+"""One function rewritten with LibCST: replaced statements and expressions, everything else printed as it was."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import libcst as cst
+
+from graphmend_lsp.finding import Refusal
+from graphmend_lsp.mend.base import Draft, ExpressionReplacement, Replacement
+from graphmend_lsp.model.module import FunctionInfo
+from graphmend_lsp.parse import Chunk
+
+_MAX_NESTING = 100
+
+
+def changed_function(
+    function: FunctionInfo, chunk: Chunk, drafts: Sequence[Draft], end: str
+) -> tuple[int, str, str] | Refusal:
+    """First line in the current text, the old and the new text of the function's lines."""
+    node = function.node
+    if isinstance(node, ast.Lambda):
+        return Refusal("splice", "unsupported", "a lambda has no statements to rewrite")
+    begin = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+    last = node.end_lineno or node.lineno
+    old = "".join(chunk.raw_text(n) for n in range(begin, last + 1))
+    if _too_deep(old):
+        return Refusal("splice", "unsupported", "the function is nested too deeply to be rewritten")
+    lead = re.match(r"[ \t]*", old)
+    indented = bool(lead and lead.group())
+    wrapped = f"if 1:{end}{old}" if indented else old
+    try:
+        module = cst.parse_module(wrapped)
+    except cst.ParserSyntaxError as error:
+        return Refusal("splice", "unsupported", f"LibCST cannot read the function: {error.message}")
+    target = _function_in(module, indented)
+    if target is None:
+        return Refusal("splice", "unsupported", "the function could not be found in its own text")
+    editor = _Editor(module, chunk, drafts)
+    changed = editor.function(target, node)
+    new_module = module.deep_replace(target, changed)
+    if not isinstance(new_module, cst.Module):
+        return Refusal("splice", "unsupported", "the function is its own module")
+    new: str = new_module.code
+    if indented:
+        new = new[len(f"if 1:{end}") :]
+    if not editor.complete:
+        return Refusal("splice", "unsupported", "the statement could not be found in the function's text")
+    return begin + chunk.shift, old, new
+
+
+def _too_deep(text: str) -> bool:
+    depth = deepest = 0
+    for char in text:
+        if char in "([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif char in ")]}":
+            depth -= 1
+    return deepest > _MAX_NESTING
+
+
+def _function_in(module: cst.Module, indented: bool) -> cst.FunctionDef | None:
+    body: Sequence[cst.BaseStatement | cst.SimpleStatementLine] = module.body
+    if indented:
+        outer = module.body[0]
+        if not isinstance(outer, cst.If) or not isinstance(outer.body, cst.IndentedBlock):
+            return None
+        body = outer.body.body
+    return next((item for item in body if isinstance(item, cst.FunctionDef)), None)
+
+
+_Node = TypeVar("_Node", cst.BaseSmallStatement, cst.BaseExpression)
+
+
+@dataclass
+class _Found:
+    replacement: Replacement
+    state: str = "before"
+
+
+class _Editor:
+    """Walks the CST and ``ast`` bodies of a function side by side and replaces statements."""
+
+    def __init__(self, module: cst.Module, chunk: Chunk, drafts: Sequence[Draft]) -> None:
+        self.module = module
+        self.chunk = chunk
+        replacements = [r for draft in drafts for r in draft.replacements]
+        self.statements = [_Found(r) for r in replacements if isinstance(r, Replacement)]
+        self.expressions = [r for r in replacements if isinstance(r, ExpressionReplacement)]
+        self.done = 0
+
+    @property
+    def complete(self) -> bool:
+        return self.done == len(self.statements) + len(self.expressions)
+
+    def function(self, target: cst.FunctionDef, node: ast.FunctionDef | ast.AsyncFunctionDef) -> cst.FunctionDef:
+        return target.with_changes(body=self._suite(target.body, node.body))
+
+    def _suite(self, suite: cst.BaseSuite, nodes: list[ast.stmt]) -> cst.BaseSuite:
+        if not self._touches(nodes):
+            return suite
+        if isinstance(suite, cst.SimpleStatementSuite):
+            line = cst.SimpleStatementLine(body=suite.body, trailing_whitespace=suite.trailing_whitespace)
+            body = self._body([line], nodes)
+            return cst.IndentedBlock(body=body or [self._pass()])
+        if isinstance(suite, cst.IndentedBlock):
+            body = self._body(list(suite.body), nodes)
+            return suite.with_changes(body=body or [self._pass()])
+        return suite
+
+    def _pass(self) -> cst.SimpleStatementLine:
+        return cst.SimpleStatementLine(body=[cst.Pass()])
+
+    def _touches(self, nodes: list[ast.stmt]) -> bool:
+        """Whether something inside these statements is replaced."""
+        if not nodes:
+            return False
+        first, last = nodes[0].lineno, nodes[-1].end_lineno or nodes[-1].lineno
+        spots = [f.replacement.first.lineno for f in self.statements] + [e.node.lineno for e in self.expressions]
+        return any(first <= spot <= last for spot in spots)
+
+    def _body(self, items: list[cst.BaseStatement], nodes: list[ast.stmt]) -> list[cst.BaseStatement]:
+        result: list[cst.BaseStatement] = []
+        queue = list(nodes)
+        for item in items:
+            if isinstance(item, cst.SimpleStatementLine):
+                mine = queue[: len(item.body)]
+                del queue[: len(item.body)]
+                result.extend(self._simple(item, mine))
+            elif queue:
+                result.extend(self._compound(item, queue.pop(0)))
+        return result
+
+    def _replacing(self, node: ast.stmt) -> _Found | None:
+        for found in self.statements:
+            if found.state == "inside" or found.replacement.first is node:
+                return found
+        return None
+
+    def _simple(self, line: cst.SimpleStatementLine, nodes: list[ast.stmt]) -> list[cst.BaseStatement]:
+        groups: list[cst.BaseStatement] = []
+        kept: list[cst.BaseSmallStatement] = []
+        changed = False
+        leading = line.leading_lines
+        for small, node in zip(line.body, nodes, strict=False):
+            found = self._replacing(node)
+            if found is None:
+                kept.append(self._expressions(small, node))
+                changed = changed or kept[-1] is not small
+                continue
+            changed = True
+            if kept:
+                groups.append(self._line(kept, leading))
+                leading = ()
+                kept = []
+            new = self._new(found, node)
+            if new:
+                groups.extend(self._led(new, leading, ()))
+                leading = ()
+        if not changed:
+            return [line]
+        if kept:
+            groups.append(self._line(kept, leading, line))
+        elif groups and line.trailing_whitespace.comment is not None and not self._has_comment(groups):
+            last = groups[-1]
+            if isinstance(last, cst.SimpleStatementLine):
+                groups[-1] = last.with_changes(trailing_whitespace=line.trailing_whitespace)
+        return groups
+
+    def _has_comment(self, groups: list[cst.BaseStatement]) -> bool:
+        return any(
+            getattr(lead, "comment", None) is not None
+            for g in groups
+            if not isinstance(g, cst.SimpleStatementLine)
+            for lead in getattr(g, "leading_lines", ())
+        )
+
+    def _line(
+        self,
+        kept: list[cst.BaseSmallStatement],
+        leading: Sequence[cst.EmptyLine],
+        whole: cst.SimpleStatementLine | None = None,
+    ) -> cst.SimpleStatementLine:
+        body = [*kept[:-1], kept[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)]
+        made = cst.SimpleStatementLine(body=body, leading_lines=leading)
+        return made.with_changes(trailing_whitespace=whole.trailing_whitespace) if whole is not None else made
+
+    def _new(self, found: _Found, node: ast.stmt) -> list[cst.BaseStatement]:
+        """New statements where a replacement begins; nothing for its other statements."""
+        new: list[cst.BaseStatement] = []
+        if found.state == "before":
+            new = self._parse(found.replacement.lines)
+            found.state = "inside"
+            self.done += 1
+        if found.replacement.last is node:
+            found.state = "after"
+        return new
+
+    def _parse(self, lines: Sequence[str]) -> list[cst.BaseStatement]:
+        if not lines:
+            return []
+        text = "\n".join(lines)
+        config = cst.PartialParserConfig(default_newline=self.module.default_newline)
+        made = cst.parse_module(text.replace("\n", self.module.default_newline) + self.module.default_newline, config)
+        body = list(made.body)
+        if made.header and body:
+            first = body[0]
+            leading = [*made.header, *getattr(first, "leading_lines", ())]
+            body[0] = first.with_changes(leading_lines=leading)
+        return [*body]
+
+    def _led(
+        self, new: list[cst.BaseStatement], leading: Sequence[cst.EmptyLine], comments: Sequence[str]
+    ) -> list[cst.BaseStatement]:
+        """New statements behind the blank lines and comments that stood before the old one."""
+        lines = [*leading, *(cst.EmptyLine(comment=cst.Comment(c)) for c in comments)]
+        first = new[0]
+        own: Sequence[cst.EmptyLine] = getattr(first, "leading_lines", ())
+        return [first.with_changes(leading_lines=[*lines, *own]), *new[1:]]
+
+    def _compound(self, item: cst.BaseStatement, node: ast.stmt) -> list[cst.BaseStatement]:
+        found = self._replacing(node)
+        if found is not None:
+            new = self._new(found, node)
+            leading: Sequence[cst.EmptyLine] = getattr(item, "leading_lines", ())
+            return self._led(new, leading, _comments_inside(item)) if new else []
+        if not self._touches([node]):
+            return [item]
+        return [self._inside(item, node)]
+
+    def _inside(self, item: cst.BaseStatement, node: ast.stmt) -> cst.BaseStatement:
+        """Replace inside a compound statement: its header's expressions and its blocks."""
+        changes: dict[str, object] = {}
+        if isinstance(item, cst.If) and isinstance(node, ast.If):
+            changes["test"] = self._expression(item.test, node.test)
+            changes["body"] = self._suite(item.body, node.body)
+            if item.orelse is not None:
+                changes["orelse"] = self._orelse(item.orelse, node)
+        elif isinstance(item, (cst.For, cst.While)) and isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            if isinstance(item, cst.While) and isinstance(node, ast.While):
+                changes["test"] = self._expression(item.test, node.test)
+            elif isinstance(item, cst.For) and isinstance(node, (ast.For, ast.AsyncFor)):
+                changes["iter"] = self._expression(item.iter, node.iter)
+            changes["body"] = self._suite(item.body, node.body)
+            if item.orelse is not None and node.orelse:
+                changes["orelse"] = item.orelse.with_changes(body=self._suite(item.orelse.body, node.orelse))
+        elif isinstance(item, (cst.With, cst.FunctionDef)) and isinstance(
+            node, (ast.With, ast.AsyncWith, ast.FunctionDef, ast.AsyncFunctionDef)
+        ):
+            changes["body"] = self._suite(item.body, node.body)
+        elif isinstance(item, cst.Try) and isinstance(node, ast.Try):
+            changes = self._try(item, node)
+        elif isinstance(item, cst.Match) and isinstance(node, ast.Match):
+            cases = zip(item.cases, node.cases, strict=True)
+            changes["cases"] = [c.with_changes(body=self._suite(c.body, n.body)) for c, n in cases]
+        return item.with_changes(**changes) if changes else item
+
+    def _try(self, item: cst.Try, node: ast.Try) -> dict[str, object]:
+        changes: dict[str, object] = {"body": self._suite(item.body, node.body)}
+        handlers = zip(item.handlers, node.handlers, strict=True)
+        changes["handlers"] = [h.with_changes(body=self._suite(h.body, n.body)) for h, n in handlers]
+        if item.orelse is not None:
+            changes["orelse"] = item.orelse.with_changes(body=self._suite(item.orelse.body, node.orelse))
+        if item.finalbody is not None:
+            changes["finalbody"] = item.finalbody.with_changes(body=self._suite(item.finalbody.body, node.finalbody))
+        return changes
+
+    def _orelse(self, orelse: cst.If | cst.Else, node: ast.If) -> cst.If | cst.Else | None:
+        if isinstance(orelse, cst.Else):
+            return orelse.with_changes(body=self._suite(orelse.body, node.orelse))
+        inner = node.orelse[0]
+        found = self._replacing(inner)
+        if found is not None:
+            # ``elif test: ...`` becomes ``else:`` with the new statements.
+            new = self._new(found, inner)
+            if not new:
+                return None
+            leading = orelse.leading_lines
+            body = self._led(new, (), _comments_inside(orelse))
+            return cst.Else(body=cst.IndentedBlock(body=body), leading_lines=leading)
+        changed = self._inside(orelse, inner)
+        return changed if isinstance(changed, cst.If) else orelse
+
+    # -- expressions -------------------------------------------------------------------------------
+
+    def _expressions(self, small: cst.BaseSmallStatement, node: ast.stmt) -> cst.BaseSmallStatement:
+        """Replace expressions inside a simple statement, found by their source text."""
+        return self._replaced(small, node)
+
+    def _expression(self, item: cst.BaseExpression, node: ast.expr) -> cst.BaseExpression:
+        return self._replaced(item, node)
+
+    def _replaced(self, item: _Node, node: ast.AST) -> _Node:
+        for expression in self.expressions:
+            if any(n is expression.node for n in ast.walk(node)):
+                changed = _replace_text(item, self.module, self.chunk.source_of(expression.node), expression.text)
+                if changed is not None:
+                    item = changed
+                    self.done += 1
+        return item
+
+
+class _ByText(cst.CSTTransformer):
+    """Replaces the first expression with a given text."""
+
+    def __init__(self, module: cst.Module, old: str, new: cst.BaseExpression) -> None:
+        super().__init__()
+        self.module = module
+        self.old = old
+        self.new = new
+        self.done = False
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        return not self.done
+
+    def on_leave(  # type: ignore[override]
+        self, original_node: cst.CSTNode, updated_node: cst.CSTNode
+    ) -> cst.CSTNode:
+        if self.done or not isinstance(original_node, cst.BaseExpression):
+            return updated_node
+        bare = original_node
+        if bare.lpar:
+            bare = bare.with_changes(lpar=[], rpar=[])
+        if self.module.code_for_node(bare) != self.old:
+            return updated_node
+        self.done = True
+        return self.new.with_changes(lpar=original_node.lpar, rpar=original_node.rpar)
+
+
+def _replace_text(root: _Node, module: cst.Module, old: str, new: str) -> _Node | None:
+    """``root`` with the expression whose source is ``old`` replaced; None if there is none."""
+    change = _ByText(module, old, cst.parse_expression(new))
+    result = root.visit(change)
+    return result if change.done else None  # type: ignore[return-value]
+
+
+class _Comments(cst.CSTVisitor):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def visit_Comment(self, node: cst.Comment) -> None:
+        self.found.append(node.value)
+
+
+def _comments_inside(item: cst.CSTNode) -> list[str]:
+    """Comments inside a statement that is replaced, in order; those before it are kept anyway."""
+    visitor = _Comments()
+    leading: Sequence[cst.EmptyLine] = getattr(item, "leading_lines", ())
+    item.visit(visitor)
+    before = sum(1 for line in leading if line.comment is not None)
+    return visitor.found[before:]
