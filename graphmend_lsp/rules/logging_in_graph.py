@@ -34,9 +34,8 @@ class Net(nn.Module):
 
 ## Fix safety
 *defer* keeps level, handlers, order, once-only filters and values; only the reported line is the helper's. With
-`exc_info`,
-`stack_info` or `stacklevel` the record depends on the frame that logs, so the offer is unsafe. Deciding with
-`isEnabledFor` needs the answer on the host and is refused.
+`exc_info`, `stack_info` or `stacklevel` the record depends on the frame that logs, so the offer is unsafe. Deciding
+with `isEnabledFor` needs the answer on the host and is refused.
 
 ## References
 - [GB0291 logging.Logger method not supported](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0291.html)
