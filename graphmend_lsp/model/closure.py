@@ -50,8 +50,9 @@ class Closures:
     def _mentioned(self, chunk_id: int) -> frozenset[int]:
         known = self._direct.get(chunk_id)
         if known is None:
-            chunk = self._chunks[chunk_id]
-            names = _words(chunk_id, chunk.text) & self._names
+            chunk = self._chunks.get(chunk_id)
+            # A function of another file (an inherited ``forward``) sees this one only through its receiver.
+            names = _words(chunk_id, chunk.text) & self._names if chunk is not None else frozenset[str]()
             known = frozenset(i for name in names for i in self._binders[name])
             self._direct[chunk_id] = known
         return known

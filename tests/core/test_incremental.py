@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from graphmend_lsp.check import Analysis, check
+from graphmend_lsp.model.program import NoProgram
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = {
@@ -77,3 +78,62 @@ def test_every_edit_gives_what_a_fresh_check_gives(name: str) -> None:
             continue  # what is untouched is kept: another test looks at that
         assert shown(analysis) == shown(check(text, name)), f"step {step}"
     assert reused > 5, "nothing was used again"
+
+
+class Two(NoProgram):
+    """A project of this file and ``base.py``."""
+
+    def __init__(self, base: str) -> None:
+        self.base = base
+
+    def source(self, module: str) -> tuple[str, str] | None:
+        return ("base.py", self.base) if module == "base" else None
+
+    def module_name(self, path: str) -> tuple[str, bool]:
+        return path.removesuffix(".py"), False
+
+
+BASE = """\
+import torch
+from torch import nn
+
+
+class Base(nn.Module):
+    def gate(self, x):
+        return x
+
+    def forward(self, x):
+        return self.gate(x.relu()) + self.width
+"""
+CHILD = """\
+import torch
+
+from base import Base
+
+
+class Child(Base):
+    def __init__(self):
+        super().__init__()
+        self.width = 3
+
+    def gate(self, x):
+        if x.sum() > 0:
+            x = x * 2
+        return x
+"""
+
+
+def test_a_forward_inherited_from_another_file() -> None:
+    first = check(CHILD, "child.py", program=Two(BASE))
+    assert [(f.code, f.span.line) for f in first.findings] == [("GM101", 12)]
+    analysis = first
+    for text, base, lines in (
+        (CHILD + "\n\nOTHER = 1\n", BASE, [12]),
+        (CHILD.replace("        return x\n", "        print(x)\n        return x\n"), BASE, [12, 14]),
+        (CHILD.replace("x.sum()", "x.shape[0]"), BASE, []),
+        (CHILD, BASE.replace("self.gate(x.relu())", "self.gate(3)"), []),
+        (CHILD, BASE, [12]),
+    ):
+        analysis = check(text, "child.py", program=Two(base), previous=analysis)
+        assert [f.span.line for f in analysis.findings] == lines
+        assert shown(analysis) == shown(check(text, "child.py", program=Two(base)))
