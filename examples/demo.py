@@ -71,6 +71,9 @@ def main():
     row("graphs", original["graphs"], mended["graphs"])
     row("functions that fell back to plain Python", original["skipped"], mended["skipped"])
     row("lines that broke the graph", lines(original), lines(mended))
+    if mended["break_lines"]:
+        print(f"\n  Line {lines(mended)} is left to you: `fix` refuses it, and `graphmend check` says why.")
+        print("  Nothing is computed behind it here, so it makes no second graph.")
     failed = mended["graphs"] >= original["graphs"]
     for arm in ("eager", "compiled"):
         print(f"\n  mended, {arm}, against the original in eager, over three calls:")
