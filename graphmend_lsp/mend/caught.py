@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from graphmend_lsp.flow.events import Context, Facts
+from graphmend_lsp.flow.host import TRANSPARENT_CONTEXTS
+from graphmend_lsp.flow.values import UNKNOWN, Kind, Value
 from graphmend_lsp.mend.base import Site
 
 _CONVERSIONS = frozenset({"format", "item", "tolist", "numpy", "int", "float", "bool", "complex"})
+_REAL = re.compile(r"[-+ ]?0?\d*,?(\.\d+)?[eEfFgG%]")
 
 
 def around(site: Site, what: str, *, handlers_only: bool = False) -> str | None:
@@ -27,20 +31,68 @@ def around(site: Site, what: str, *, handlers_only: bool = False) -> str | None:
     return None
 
 
-def may_raise(target: ast.stmt) -> bool:
+def entered(site: Site, what: str) -> str | None:
+    """A context that a compiled graph may not have left when an operator at the site raises; None if there is none."""
+    context = site.event.context
+    modes = [name for name in context.withs if name in TRANSPARENT_CONTEXTS]
+    if modes or context.no_grad:
+        return f"`{modes[0] if modes else 'torch.no_grad'}` is switched on before {what}"
+    if context.withs:
+        return f"`with {context.withs[0]}` is entered before {what}"
+    for facts, _, contexts in calls_of(site):
+        for outer in contexts:
+            if outer.withs or outer.no_grad:
+                name = outer.withs[0] if outer.withs else "torch.no_grad"
+                return f"`{name}` is switched on in `{facts.function.qualname}` before {what}"
+    return None
+
+
+def may_raise(site: Site, target: ast.stmt) -> bool:
     """Whether an effect can fail by its values: a test, a format specification, a value read to the host."""
     for node in ast.walk(target):
-        if isinstance(node, (ast.If, ast.Subscript)):
+        if isinstance(node, ast.Subscript) or (isinstance(node, ast.If) and not _decides(site, node.test)):
             return True
-        if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+        if isinstance(node, ast.FormattedValue) and node.format_spec is not None and not _formats(site, node):
             return True
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
             return True
-        if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name in _CONVERSIONS:
-                return True
+        if isinstance(node, ast.Call) and _reads(node) and not _is_number(_operand(site, node)):
+            return True
     return False
+
+
+def _decides(site: Site, test: ast.expr) -> bool:
+    """Whether a test surely has one truth."""
+    if isinstance(test, ast.BoolOp):
+        return all(_decides(site, part) for part in test.values)
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _decides(site, test.operand)
+    return _is_number(site.value(test))
+
+
+def _formats(site: Site, node: ast.FormattedValue) -> bool:
+    """Whether a number is surely formatted by a specification for real numbers."""
+    spec = node.format_spec.values if isinstance(node.format_spec, ast.JoinedStr) else []
+    text = spec[0].value if len(spec) == 1 and isinstance(spec[0], ast.Constant) else ""
+    return isinstance(text, str) and bool(_REAL.fullmatch(text)) and _is_number(site.value(node.value))
+
+
+def _is_number(value: Value) -> bool:
+    if value.kind is Kind.PYTHON:
+        return value.dtype in ("int", "float", "bool")
+    return value.kind is Kind.SCALAR or (value.kind is Kind.TENSOR and value.shape == ())
+
+
+def _reads(node: ast.Call) -> bool:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name in _CONVERSIONS
+
+
+def _operand(site: Site, node: ast.Call) -> Value:
+    """What a conversion converts: the receiver of ``.item()``, the argument of ``float()``."""
+    if isinstance(node.func, ast.Attribute):
+        return site.value(node.func.value) if not node.args else UNKNOWN
+    return site.value(node.args[0]) if len(node.args) == 1 else UNKNOWN
 
 
 def calls_of(site: Site) -> list[tuple[Facts, ast.AST, list[Context]]]:

@@ -25,12 +25,17 @@ def propose(site: Site) -> list[Offer | Refusal]:
     what = _WORDS.get(site.event.kind, "effects")
     result: list[Offer | Refusal] = []
     location = _location(target)
+    mode = caught.entered(site, "it") if caught.may_raise(site, target) else None
     if site.event.kind == "if":
         title = "Run the test and its effects as one effect of the graph"
     else:
         title = f"Run the {what} as an effect of the graph"
-    if location is None:
+    if location is None and mode is None:
         result.append(Offer("defer", title, "safe"))
+    elif location is None:
+        changes = f"{mode}: if it fails, a compiled graph has not undone that"
+        result.append(Offer("defer", title, "unsafe", changes, ("side-effect",)))
+        result.append(Refusal("defer", "side-effect", changes))
     else:
         result.append(Offer("defer", title, "unsafe", location, ("location",)))
         result.append(Refusal("defer", "location", location))
@@ -81,7 +86,7 @@ def _surroundings(site: Site, target: ast.stmt) -> Refusal | None:
             return Refusal("defer", "side-effect", f"`with {name}` around it decides where the text goes")
     if site.event.kind == "warn" and any(block.catches for block in context.tries):
         return Refusal("defer", "caught-exception", "a warning that is turned into an error would be caught here")
-    around = caught.around(site, "it", handlers_only=True) if caught.may_raise(target) else None
+    around = caught.around(site, "it", handlers_only=True) if caught.may_raise(site, target) else None
     return None if around is None else Refusal("defer", "caught-exception", around)
 
 

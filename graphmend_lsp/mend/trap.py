@@ -7,7 +7,6 @@ import re
 
 from graphmend_lsp.finding import Offer, Refusal
 from graphmend_lsp.flow.base import known_write
-from graphmend_lsp.flow.host import TRANSPARENT_CONTEXTS
 from graphmend_lsp.flow.values import Kind
 from graphmend_lsp.mend import caught, effects, names, scope
 from graphmend_lsp.mend.base import Draft, Replacement, Site
@@ -208,23 +207,17 @@ def _written_before(site: Site) -> str | None:
     """A write that a compiled graph applies only after the check: in the function, or in a caller before the call."""
     if site.event.written is not None:
         return f"{site.event.written.message} before the check"
-    modes = [name for name in site.event.context.withs if name in TRANSPARENT_CONTEXTS]
-    if modes or site.event.context.no_grad:
-        return f"`{modes[0] if modes else 'torch.no_grad'}` is switched on before the check"
-    if site.event.context.withs:
-        return f"`with {site.event.context.withs[0]}` is entered before the check"
+    entered = caught.entered(site, "the check")
+    if entered is not None:
+        return entered
     for facts in (site.facts, *site.others):
         for event in facts.events:
             if event.node is site.event.node and event.written is not None:
                 return f"{event.written.message} before the check"
-    for facts, node, contexts in caught.calls_of(site):
+    for facts, node, _ in caught.calls_of(site):
         why = facts.written_at.get(node)
         if why is not None and known_write(why):
             return f"{why.message} in `{facts.function.qualname}`, before it calls the function with the check"
-        for context in contexts:
-            if context.withs or context.no_grad:
-                name = context.withs[0] if context.withs else "torch.no_grad"
-                return f"`{name}` is switched on in `{facts.function.qualname}` before the check"
     return None
 
 

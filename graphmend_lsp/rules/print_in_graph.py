@@ -38,7 +38,8 @@ class Net(nn.Module):
 *defer* moves the unchanged call into a helper that runs as an operator of the graph: at the same place, in the same
 order, with the same values, on every call, and with no graph break in the function, its callers, or loops. Under AOT
 backends a printed tensor lacks its `grad_fn=` text. Refused where a value cannot be handed to the helper, and where
-a `try` in compiled code could catch an error of its formatting (`f"{x:.3f}"` of more than one number).
+a `try` in compiled code could catch an error of its formatting (`f"{x:.3f}"` of more than one number); unsafe where
+such an error would leave a context like `torch.no_grad` switched on.
 *delete* drops the text, so it is unsafe.
 
 ## References

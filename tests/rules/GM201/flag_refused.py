@@ -1,4 +1,4 @@
-"""Prints that must be flagged but must not move: an operator of the graph raises past a traced ``try``."""
+"""Prints that must be flagged but must not move: an operator of the graph raises past a traced ``try`` or ``with``."""
 
 import torch
 from torch import Tensor
@@ -22,7 +22,14 @@ def percent_error_is_handled(x: Tensor):
     return y
 
 
+def format_error_under_no_grad(x: Tensor):
+    with torch.no_grad():
+        print(f"{x.sum():d}")  # GM201
+    return x * 2
+
+
 CASES = [
+    ("format_error_under_no_grad", [lambda: (torch.ones(3, dtype=torch.int64),)]),
     ("format_error_is_handled", [lambda: (torch.ones(3),), lambda: (torch.ones(()),)]),
     ("percent_error_is_handled", [lambda: (torch.ones(()),)]),
 ]
