@@ -48,6 +48,8 @@ def changed_function(
     new: str = new_module.code
     if indented:
         new = new[len(f"if 1:{end}") :]
+    if old.endswith(("\n", "\r")) and not new.endswith(("\n", "\r")):
+        new += end  # LibCST loses the last one where lines end in CR alone
     if not editor.complete:
         return Refusal("splice", "unsupported", "the statement could not be found in the function's text")
     return begin + chunk.shift, old, new

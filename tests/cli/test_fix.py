@@ -64,8 +64,9 @@ def test_nothing_to_do(run: Run, tmp_path: Path) -> None:
         codecs.BOM_UTF8 + MODEL.encode(),
         ("# coding: latin-1\n# é\n" + MODEL).encode("latin-1"),
         MODEL.replace("\n", "\r\n").encode(),
+        MODEL.replace("\n", "\r").encode(),
     ],
-    ids=["bom", "latin-1", "crlf"],
+    ids=["bom", "latin-1", "crlf", "cr"],
 )
 def test_encoding_and_line_endings_stay(run: Run, model: Path, data: bytes) -> None:
     model.write_bytes(data)
@@ -77,6 +78,9 @@ def test_encoding_and_line_endings_stay(run: Run, model: Path, data: bytes) -> N
     assert (b"\xe9" in mended) == (b"\xe9" in data)
     if b"\r\n" in data:
         assert mended.count(b"\n") == mended.count(b"\r\n")
+    elif b"\r" in data:
+        assert b"\n" not in mended
+    assert mended[-1:] == data[-1:]
 
 
 def test_a_read_only_file_is_reported_and_the_others_mended(run: Run, model: Path, tmp_path: Path) -> None:
