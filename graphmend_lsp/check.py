@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from graphmend_lsp import mend as mending
-from graphmend_lsp.finding import Change, Confidence, Evidence, Finding, NewFile, Offer, Problem, Refusal, Severity
+from graphmend_lsp.finding import Change, Evidence, Finding, NewFile, Offer, Problem, Refusal, Severity
 from graphmend_lsp.flow.engine import Engine
 from graphmend_lsp.flow.events import Event, Facts
 from graphmend_lsp.flow.host import SILENT_REGISTRIES
@@ -205,9 +205,8 @@ class _Checker:
         regions = entries(self.module, self.settings.entries, self.engine.is_module, self.engine.method)
         regions.sort(key=lambda entry: not entry.explicit)
         contexts: dict[int, list[Facts]] = {}
-        callers = self.callers
         entered = self._entered(regions, silent)
-        reached = [(entry, kept.engine, self._reached(kept.facts, callers)) for entry, kept in entered]
+        reached = [(entry, kept.engine, self._reached(kept.facts)) for entry, kept in entered]
         for _, _, facts_list in reached:
             for facts in facts_list:
                 known = contexts.setdefault(id(facts.function.node), [])
@@ -245,8 +244,8 @@ class _Checker:
         self.kept = _Kept(entries_now, silent)
         return found
 
-    def _reached(self, start: Facts, callers: dict[ast.AST, list[Facts]]) -> list[Facts]:
-        """Facts of an entry and of everything it calls."""
+    def _reached(self, start: Facts) -> list[Facts]:
+        """Facts of an entry and of everything it calls; the calls are noted in ``callers``."""
         found: list[Facts] = []
         todo = [start]
         seen: set[int] = set()
@@ -257,7 +256,7 @@ class _Checker:
             seen.add(id(facts))
             found.append(facts)
             for callee in facts.callees:
-                callers.setdefault(callee.function.node, []).append(facts)
+                self.callers.setdefault(callee.function.node, []).append(facts)
                 todo.append(callee)
         return found
 
@@ -315,8 +314,7 @@ class _Checker:
             return chosen
         if hit.entry.fullgraph:
             return "error"
-        confidence: Confidence = "explicit" if hit.entry.explicit else "implied"
-        return "warning" if confidence == "explicit" else "information"
+        return "warning" if hit.entry.explicit else "information"
 
     def _origin(self, why: Why | None, engine: Engine) -> str:
         """Where a value comes from, for the message: " (`mask`: a parameter, line 41)"."""
@@ -399,7 +397,6 @@ def resolve(
     offer: Offer,
     *,
     program: ProgramView | None = None,
-    settings: Settings | None = None,
 ) -> Change | Refusal:
     """The edits of one offer, proved again on this text; a refusal if it no longer holds."""
     site = analysis.site(finding)
@@ -411,7 +408,6 @@ def resolve(
     from graphmend_lsp.mend.splice import splice
 
     place = (program or NoProgram()).runtime(analysis.path)
-    del settings
     return splice(analysis.text, analysis.parsed, [(site, made)], place)
 
 
@@ -440,8 +436,8 @@ def mend(
 ) -> Mended:
     """Apply for each finding its first accepted offer, until nothing is left to apply.
 
-    Offers are applied one at a time and the text is checked again after each, so that every one is proved
-    on the text it changes; what an earlier one changed may make a later one possible.
+    Each round applies what can be applied together (see ``_round``) and checks the new text, so that every
+    offer is proved on the text it changes; what one round changed may make more possible in the next.
     """
     applied: list[tuple[Finding, Offer]] = []
     creates: dict[str, NewFile] = {}

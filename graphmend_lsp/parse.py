@@ -166,7 +166,7 @@ def _tree(text: str) -> list[ast.stmt]:
         raise _NotPython(ParseFailure(None, str(error))) from None
 
 
-def _first_line(node: ast.stmt) -> int:
+def first_line(node: ast.stmt) -> int:
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.decorator_list:
         return min(node.lineno, node.decorator_list[0].lineno)
     return node.lineno
@@ -178,7 +178,7 @@ def _chunks(text: str, line: int, nodes: list[ast.stmt]) -> Iterable[Chunk]:
     groups: list[tuple[int, list[ast.stmt]]] = []
     last_end = 0
     for node in nodes:
-        start = _first_line(node)
+        start = first_line(node)
         if groups and start <= last_end:
             groups[-1][1].append(node)
         else:

@@ -181,7 +181,7 @@ def check_file(job: Job) -> Checked:
         resolved: tuple[tuple[tuple[Offer, Change | Refusal], ...], ...] = ()
         if job.resolve:
             resolved = tuple(
-                tuple((offer, _resolved(analysis, finding, offer, program, job.settings)) for offer in finding.offers)
+                tuple((offer, _resolved(analysis, finding, offer, program)) for offer in finding.offers)
                 for finding in analysis.findings
             )
     except Exception as error:
@@ -199,12 +199,10 @@ def check_file(job: Job) -> Checked:
     )
 
 
-def _resolved(
-    analysis: core.Analysis, finding: Finding, offer: Offer, program: core.ProgramView, settings: Settings
-) -> Change | Refusal:
+def _resolved(analysis: core.Analysis, finding: Finding, offer: Offer, program: core.ProgramView) -> Change | Refusal:
     if analysis.problems:
         return Refusal(offer.kind, "unsupported", "the file does not parse")
-    return core.resolve(analysis, finding, offer, program=program, settings=settings)
+    return core.resolve(analysis, finding, offer, program=program)
 
 
 def _extent(analysis: core.Analysis) -> Extent:

@@ -9,6 +9,7 @@ from graphmend_lsp.flow.events import Context, Facts
 from graphmend_lsp.flow.host import TRANSPARENT_CONTEXTS
 from graphmend_lsp.flow.values import UNKNOWN, Kind, Value
 from graphmend_lsp.mend.base import Site
+from graphmend_lsp.mend.names import called_name
 
 _CONVERSIONS = frozenset({"format", "item", "tolist", "numpy", "int", "float", "bool", "complex"})
 _REAL = re.compile(r"[-+ ]?0?\d*,?(\.\d+)?[eEfFgG%]")
@@ -56,7 +57,7 @@ def may_raise(site: Site, target: ast.stmt) -> bool:
             return True
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
             return True
-        if isinstance(node, ast.Call) and _reads(node) and not _is_number(_operand(site, node)):
+        if isinstance(node, ast.Call) and called_name(node) in _CONVERSIONS and not _is_number(_operand(site, node)):
             return True
     return False
 
@@ -81,11 +82,6 @@ def _is_number(value: Value) -> bool:
     if value.kind is Kind.PYTHON:
         return value.dtype in ("int", "float", "bool")
     return value.kind is Kind.SCALAR or (value.kind is Kind.TENSOR and value.shape == ())
-
-
-def _reads(node: ast.Call) -> bool:
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    return name in _CONVERSIONS
 
 
 def _operand(site: Site, node: ast.Call) -> Value:

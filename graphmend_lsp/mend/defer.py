@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from graphmend_lsp.finding import Offer, Refusal
-from graphmend_lsp.mend import caught, effects, scope
+from graphmend_lsp.finding import Offer, Reason, Refusal
+from graphmend_lsp.mend import caught, effects, names, scope
 from graphmend_lsp.mend.base import Draft, Replacement, Site
 
 ORDER = 10
@@ -24,21 +24,17 @@ def propose(site: Site) -> list[Offer | Refusal]:
         return [made]
     what = _WORDS.get(site.event.kind, "effects")
     result: list[Offer | Refusal] = []
-    location = _location(target)
-    mode = caught.entered(site, "it") if caught.may_raise(site, target) else None
+    changed = _changed(site, target)
     if site.event.kind == "if":
         title = "Run the test and its effects as one effect of the graph"
     else:
         title = f"Run the {what} as an effect of the graph"
-    if location is None and mode is None:
+    if changed is None:
         result.append(Offer("defer", title, "safe"))
-    elif location is None:
-        changes = f"{mode}: if it fails, a compiled graph has not undone that"
-        result.append(Offer("defer", title, "unsafe", changes, ("side-effect",)))
-        result.append(Refusal("defer", "side-effect", changes))
     else:
-        result.append(Offer("defer", title, "unsafe", location, ("location",)))
-        result.append(Refusal("defer", "location", location))
+        reason, changes = changed
+        result.append(Offer("defer", title, "unsafe", changes, (reason,)))
+        result.append(Refusal("defer", reason, changes))
     if site.event.kind == "print":
         result.append(Offer("delete", "Delete this print", "unsafe", "the text is no longer printed", ("side-effect",)))
     return result
@@ -117,7 +113,7 @@ def _arguments(site: Site, calls: list[ast.Call]) -> Refusal | None:
 
 
 def _prefix(site: Site, call: ast.Call) -> str:
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    name = names.called_name(call)
     if site.event.kind == "warn" or name.startswith(("warn", "warning")):
         return "warn"
     return (
@@ -127,12 +123,21 @@ def _prefix(site: Site, call: ast.Call) -> str:
     )
 
 
+def _changed(site: Site, target: ast.stmt) -> tuple[Reason, str] | None:
+    """What deferring would change; None if nothing."""
+    location = _location(target)
+    if location is not None:
+        return "location", location
+    mode = caught.entered(site, "it") if caught.may_raise(site, target) else None
+    return None if mode is None else ("side-effect", f"{mode}: if it fails, a compiled graph has not undone that")
+
+
 def _location(target: ast.stmt) -> str | None:
     """Why the effect depends on the frame it runs in; None if it does not."""
     for node in ast.walk(target):
         if not isinstance(node, ast.Call):
             continue
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        name = names.called_name(node)
         for keyword in node.keywords:
             constant = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
             if keyword.arg == "stacklevel" and constant != 1:

@@ -13,7 +13,7 @@ import libcst as cst
 from graphmend_lsp.finding import Refusal
 from graphmend_lsp.mend.base import Draft, ExpressionReplacement, Replacement
 from graphmend_lsp.model.module import FunctionInfo
-from graphmend_lsp.parse import Chunk
+from graphmend_lsp.parse import Chunk, first_line
 
 _MAX_NESTING = 100
 
@@ -25,7 +25,7 @@ def changed_function(
     node = function.node
     if isinstance(node, ast.Lambda):
         return Refusal("splice", "unsupported", "a lambda has no statements to rewrite")
-    begin = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+    begin = first_line(node)
     last = node.end_lineno or node.lineno
     old = "".join(chunk.raw_text(n) for n in range(begin, last + 1))
     if _too_deep(old):
@@ -152,7 +152,7 @@ class _Editor:
         for small, node in zip(line.body, nodes, strict=False):
             found = self._replacing(node)
             if found is None:
-                kept.append(self._expressions(small, node))
+                kept.append(self._replaced(small, node))
                 changed = changed or kept[-1] is not small
                 continue
             changed = True
@@ -239,15 +239,15 @@ class _Editor:
         """Replace inside a compound statement: its header's expressions and its blocks."""
         changes: dict[str, object] = {}
         if isinstance(item, cst.If) and isinstance(node, ast.If):
-            changes["test"] = self._expression(item.test, node.test)
+            changes["test"] = self._replaced(item.test, node.test)
             changes["body"] = self._suite(item.body, node.body)
             if item.orelse is not None:
                 changes["orelse"] = self._orelse(item.orelse, node)
         elif isinstance(item, (cst.For, cst.While)) and isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
             if isinstance(item, cst.While) and isinstance(node, ast.While):
-                changes["test"] = self._expression(item.test, node.test)
+                changes["test"] = self._replaced(item.test, node.test)
             elif isinstance(item, cst.For) and isinstance(node, (ast.For, ast.AsyncFor)):
-                changes["iter"] = self._expression(item.iter, node.iter)
+                changes["iter"] = self._replaced(item.iter, node.iter)
             changes["body"] = self._suite(item.body, node.body)
             if item.orelse is not None and node.orelse:
                 changes["orelse"] = item.orelse.with_changes(body=self._suite(item.orelse.body, node.orelse))
@@ -290,14 +290,8 @@ class _Editor:
 
     # -- expressions -------------------------------------------------------------------------------
 
-    def _expressions(self, small: cst.BaseSmallStatement, node: ast.stmt) -> cst.BaseSmallStatement:
-        """Replace expressions inside a simple statement, found by their source text."""
-        return self._replaced(small, node)
-
-    def _expression(self, item: cst.BaseExpression, node: ast.expr) -> cst.BaseExpression:
-        return self._replaced(item, node)
-
     def _replaced(self, item: _Node, node: ast.AST) -> _Node:
+        """A simple statement or a header with the expressions inside it replaced, found by their source text."""
         for expression in self.expressions:
             if any(n is expression.node for n in ast.walk(node)):
                 changed = _replace_text(item, self.module, self.chunk.source_of(expression.node), expression.text)

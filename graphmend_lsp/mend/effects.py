@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from graphmend_lsp.finding import Reason, Refusal
+from graphmend_lsp.flow.events import Event
 from graphmend_lsp.flow.ops import function_fact, method_fact
 from graphmend_lsp.flow.values import Closure, Kind, Null, Value
 from graphmend_lsp.mend import names, scope
@@ -57,10 +58,9 @@ def only_effects(stmt: ast.If, effects: frozenset[int]) -> bool:
     )
 
 
-def effect_calls(site_events: Iterable[object]) -> frozenset[int]:
-    from graphmend_lsp.flow.events import Event
-
-    return frozenset(id(e.node) for e in site_events if isinstance(e, Event) and e.kind in ("print", "log", "warn"))
+def effect_calls(events: Iterable[Event]) -> frozenset[int]:
+    """Ids of the calls that print, log or warn."""
+    return frozenset(id(e.node) for e in events if e.kind in ("print", "log", "warn"))
 
 
 @dataclass

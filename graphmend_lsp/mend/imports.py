@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from graphmend_lsp.mend.spelling import runtime_name
 from graphmend_lsp.model.module import Module
 from graphmend_lsp.model.program import RuntimePlace
-from graphmend_lsp.parse import Chunk, Parsed
+from graphmend_lsp.parse import Chunk, Parsed, first_line
 from graphmend_lsp.text import Edit, Span, split_lines
 
 
@@ -76,7 +76,7 @@ def _import_edit(text: str, parsed: Parsed, lines: list[str], end: str) -> Edit:
     body = end.join(lines) + end
     anchor = after or docstring
     if anchor is None or not anchor.nodes:
-        line = _first_code_line(text, parsed)
+        line = _first_code_line(parsed)
         return Edit(Span(line, 0, line, 0), body + end * 2)
     last = max((n.end_lineno or n.lineno) for n in anchor.nodes) + anchor.shift
     all_lines = split_lines(text)
@@ -101,21 +101,17 @@ def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def _first_code_line(text: str, parsed: Parsed) -> int:
+def _first_code_line(parsed: Parsed) -> int:
     """Line of the first statement; its decorators and the comments right above it come after an insertion."""
-    del text
     for chunk in parsed.chunks:
-        for node in chunk.nodes:
-            decorators = getattr(node, "decorator_list", [])
-            return min([node.lineno, *(d.lineno for d in decorators)]) + chunk.shift
+        if chunk.nodes:
+            return first_line(chunk.nodes[0]) + chunk.shift
     return 1
 
 
 def helper_line(chunk: Chunk, parsed: Parsed) -> int:
     """Where helpers go: above the top-level statement with the function, and above its own comments."""
-    first = chunk.nodes[0]
-    decorators = getattr(first, "decorator_list", [])
-    line = min([first.lineno, *(d.lineno for d in decorators)]) + chunk.shift
+    line = first_line(chunk.nodes[0]) + chunk.shift
     lines = split_lines(parsed.text)
     top = line
     while top > 1 and lines[top - 2].startswith("#"):

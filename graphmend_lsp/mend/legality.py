@@ -19,6 +19,7 @@ from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.host import is_runtime
 from graphmend_lsp.flow.ops import OpFact, function_fact, method_fact, module_fact
 from graphmend_lsp.flow.values import MISSING, UNKNOWN, Bound, Closure, Kind, Null, Value
+from graphmend_lsp.mend.names import called_name
 from graphmend_lsp.model.module import ClassInfo, FunctionInfo
 
 PURE = frozenset(
@@ -371,8 +372,7 @@ class Legality:
         if not isinstance(argument, ast.Call):
             return False
         func = argument.func
-        clamp = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-        if clamp not in ("clamp", "clip", "clamp_min"):
+        if called_name(argument) not in ("clamp", "clip", "clamp_min"):
             return False
         owner = self.value(func.value).kind if isinstance(func, ast.Attribute) else Kind.NAMESPACE
         positional = argument.args if owner is Kind.TENSOR else argument.args[1:]
@@ -380,8 +380,7 @@ class Legality:
             k.arg: k.value for k in argument.keywords if k.arg
         }
         low, high = (_number(given[k]) if k in given else None for k in ("min", "max"))
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        least, most = _FINITE_SLOPE.get(name, (0.0, None))
+        least, most = _FINITE_SLOPE.get(called_name(node), (0.0, None))
         if low is None or low <= least:
             return False
         return most is None or (high is not None and high < most)

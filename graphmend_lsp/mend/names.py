@@ -92,8 +92,7 @@ def _words(node: ast.expr) -> list[str]:
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute) and not _is_namespace(node.func.value):
             return _words(node.func)
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        return [name, *(w for a in node.args[:1] for w in _words(a))]
+        return [called_name(node), *(w for a in node.args[:1] for w in _words(a))]
     if isinstance(node, ast.Compare):
         op = _COMPARES.get(type(node.ops[0]), "test")
         return [*_words(node.left)[:2], op, *_words(node.comparators[0])[:1]]
@@ -111,6 +110,12 @@ def _words(node: ast.expr) -> list[str]:
     if isinstance(node, ast.Subscript):
         return _words(node.value)
     return []
+
+
+def called_name(node: ast.Call) -> str:
+    """The last name of what is called: ``info`` of ``log.info(x)``; empty where there is none."""
+    func = node.func
+    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
 
 
 def _is_namespace(node: ast.expr) -> bool:

@@ -11,7 +11,7 @@ from graphmend_lsp.flow.values import Kind
 from graphmend_lsp.mend import caught, effects, names, scope
 from graphmend_lsp.mend.base import Draft, Replacement, Site
 from graphmend_lsp.mend.conditions import Condition, Conditions
-from graphmend_lsp.mend.layout import call, indent_unit, line_width
+from graphmend_lsp.mend.layout import call, indent_unit, line_width, reindent
 from graphmend_lsp.mend.spelling import torch_name
 from graphmend_lsp.rules.base import raises_only
 
@@ -103,8 +103,6 @@ def _else_lines(site: Site, target: ast.stmt) -> tuple[str, ...]:
     """The ``else`` of a guard follows it, one level further out."""
     if not isinstance(target, ast.If) or not target.orelse or raises_only_chain(target):
         return ()
-    from graphmend_lsp.mend.layout import reindent
-
     lines: list[str] = []
     for stmt in target.orelse:
         raw = site.chunk.raw_text(stmt.lineno)
@@ -188,10 +186,8 @@ def _raised_names(target: ast.stmt, site: Site) -> set[str]:
 def _calls(body: list[ast.stmt], name: str) -> bool:
     for stmt in body:
         for node in ast.walk(stmt):
-            if isinstance(node, ast.Call):
-                called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                if called == name:
-                    return True
+            if isinstance(node, ast.Call) and names.called_name(node) == name:
+                return True
     return False
 
 

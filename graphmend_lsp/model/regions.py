@@ -214,11 +214,9 @@ class _Finder:
                     yield from self._forward(binding.cls)
                 elif isinstance(binding.value, ast.Call):
                     yield from self._of_class(binding.value.func)
-            for value in _local_values(top, node.id):
-                if isinstance(value, ast.Call):
+            for target, value in _assigned(top):
+                if isinstance(target, ast.Name) and target.id == node.id and isinstance(value, ast.Call):
                     yield from self._of_class(value.func)
-                elif isinstance(value, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                    continue
         elif isinstance(node, ast.Attribute):
             yield from self._of_attribute(node, top)
         elif isinstance(node, (ast.IfExp,)):
@@ -231,8 +229,8 @@ class _Finder:
             if isinstance(cls, ClassInfo):
                 if node.attr in cls.methods:
                     yield cls.methods[node.attr]
-                for value in _self_values(top, node.attr):
-                    if isinstance(value, ast.Call):
+                for target, value in _assigned(top):
+                    if isinstance(target, ast.Attribute) and target.attr == node.attr and isinstance(value, ast.Call):
                         yield from self._of_class(value.func)
             return
         for function in self._targets(node.value, top):
@@ -273,17 +271,9 @@ def _fullgraph(keywords: list[ast.keyword]) -> bool:
     return any(k.arg == "fullgraph" and isinstance(k.value, ast.Constant) and k.value.value is True for k in keywords)
 
 
-def _local_values(top: ast.stmt, name: str) -> Iterator[ast.AST]:
+def _assigned(top: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Targets of the assignments inside a statement, with their values."""
     for node in walk(top):
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                if isinstance(target, ast.Name) and target.id == name:
-                    yield node.value
-
-
-def _self_values(top: ast.stmt, name: str) -> Iterator[ast.AST]:
-    for node in walk(top):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Attribute) and target.attr == name:
-                    yield node.value
+                yield target, node.value

@@ -56,19 +56,16 @@ def flag(event: Event) -> Flag | None:
     if event.test is None or not event.test.is_data:
         return None
     node = event.node
-    if isinstance(node, ast.If):
-        if raises_only(node):
-            return None
-        shown: ast.expr = node.test
-    elif isinstance(node, ast.IfExp):
+    if isinstance(node, ast.If) and raises_only(node):
+        return None
+    if isinstance(node, (ast.If, ast.IfExp)):
         shown = node.test
     elif isinstance(node, ast.Match):
         shown = node.subject
     else:
         return None
     datum = next(d for d in event.test.data if d.kind != "dynamic")
-    at = node.subject if isinstance(node, ast.Match) else node.test
-    text = source(event, at)
+    text = source(event, shown)
     return Flag(
         shown, f"`{text}` is known only on the device{{origin}}; torch.compile splits the graph here", datum.value.why
     )

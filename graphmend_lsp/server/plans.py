@@ -59,7 +59,7 @@ class Plan:
         offer = next((each for each in finding.offers if each.kind == self.offer), None)
         if offer is None:
             return _gone()
-        return core.resolve(checked.analysis, finding, offer, program=checked.program, settings=checked.settings)
+        return core.resolve(checked.analysis, finding, offer, program=checked.program)
 
     def _in_function(self, finding: Finding, offer: Offer) -> bool:
         return finding.function == self.key.function and is_safe(finding, offer)

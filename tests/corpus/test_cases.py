@@ -20,7 +20,7 @@ import pytest
 
 from graphmend_lsp.check import Analysis, Mended, check, mend
 from graphmend_lsp.finding import Finding, Offer
-from graphmend_lsp.model.program import RuntimePlace
+from graphmend_lsp.model.program import NoProgram, RuntimePlace
 from graphmend_lsp.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,16 +35,8 @@ pytestmark = pytest.mark.skipif(not NAMES, reason="the shared cases are not here
 each_case = pytest.mark.parametrize("name", NAMES)
 
 
-class Beside:
+class Beside(NoProgram):
     """A file on its own whose runtime lies next to it."""
-
-    def source(self, module: str) -> tuple[str, str] | None:
-        del module
-        return None
-
-    def module_name(self, path: str) -> tuple[str, bool]:
-        del path
-        return "", False
 
     def runtime(self, path: str) -> RuntimePlace:
         place = Path(path).with_name("_graphmend.py")

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from graphmend_lsp.check import mend
-from graphmend_lsp.model.program import RuntimePlace
+from graphmend_lsp.model.program import NoProgram, RuntimePlace
 from graphmend_lsp.settings import Settings
 
 PRINT = "def f(x: torch.Tensor):\n    y = x * 2\n    print('norm', y.norm())\n    return y + 1\n"
@@ -18,15 +18,7 @@ SHAPES = (
 )
 
 
-class Beside:
-    def source(self, module: str) -> tuple[str, str] | None:
-        del module
-        return None
-
-    def module_name(self, path: str) -> tuple[str, bool]:
-        del path
-        return "", False
-
+class Beside(NoProgram):
     def runtime(self, path: str) -> RuntimePlace:
         del path
         return RuntimePlace("._graphmend", "pkg/_graphmend.py", "# the runtime\n")

@@ -35,8 +35,7 @@ def _has_many_tests(node: ast.If) -> bool:
         if isinstance(item, ast.If):
             count += 1
         elif isinstance(item, ast.Call):
-            name = item.func.attr if isinstance(item.func, ast.Attribute) else getattr(item.func, "id", "")
-            count += name in ("where", "select", "graphmend_select")
+            count += names.called_name(item) in ("where", "select", "graphmend_select")
         if count > MAX_TESTS:
             return True
         todo.extend(ast.iter_child_nodes(item))
