@@ -26,7 +26,7 @@ from graphmend_lsp.parse import Parsed, Place, parse
 from graphmend_lsp.rules import Flag, Rule, all_rules
 from graphmend_lsp.settings import Settings
 from graphmend_lsp.suppress import Suppression, suppressions
-from graphmend_lsp.text import Span, apply_edits
+from graphmend_lsp.text import Edit, Span, apply_edits
 
 __all__ = [
     "Analysis",
@@ -413,12 +413,17 @@ def resolve(
 
 @dataclass(frozen=True)
 class Mended:
-    """Result of ``mend``: the new text, what was applied (in order), and the check of the new text."""
+    """Result of ``mend``: the new text, what was applied (in order), and the check of the new text.
+
+    ``rounds`` holds for each round how much of ``applied`` it applied, and its edits: places in a finding are
+    those of the text that its round changed.
+    """
 
     text: str
     applied: tuple[tuple[Finding, Offer], ...]
     analysis: Analysis
     creates: tuple[NewFile, ...] = ()
+    rounds: tuple[tuple[int, tuple[Edit, ...]], ...] = ()
 
 
 def _safe(finding: Finding, offer: Offer) -> bool:
@@ -441,6 +446,7 @@ def mend(
     """
     applied: list[tuple[Finding, Offer]] = []
     creates: dict[str, NewFile] = {}
+    rounds: list[tuple[int, tuple[Edit, ...]]] = []
     analysis = check(text, path, program=program, settings=settings)
     failed: set[_Mark] = set()
     for _ in range(_MAX_ROUNDS):
@@ -449,10 +455,11 @@ def mend(
             break
         chosen, change = step
         applied.extend(chosen)
+        rounds.append((len(chosen), change.edits))
         creates.update({new.path: new for new in change.creates})
         changed = apply_edits(analysis.text, change.edits)
         analysis = check(changed, path, program=program, settings=settings, previous=analysis)
-    return Mended(analysis.text, tuple(applied), analysis, tuple(creates.values()))
+    return Mended(analysis.text, tuple(applied), analysis, tuple(creates.values()), tuple(rounds))
 
 
 _Mark = tuple[str, str, str]
