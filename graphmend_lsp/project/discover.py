@@ -9,34 +9,9 @@ from dataclasses import dataclass
 
 from graphmend_lsp.finding import Problem
 from graphmend_lsp.project.config import LoadedConfig, load_for
+from graphmend_lsp.project.skipped import is_skipped
 
 SUFFIXES = (".py",)
-SKIPPED = frozenset(
-    (
-        ".bzr",
-        ".direnv",
-        ".eggs",
-        ".git",
-        ".hg",
-        ".hypothesis",
-        ".ipynb_checkpoints",
-        ".mypy_cache",
-        ".nox",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".svn",
-        ".tox",
-        ".venv",
-        ".vscode",
-        "__pycache__",
-        "__pypackages__",
-        "build",
-        "dist",
-        "node_modules",
-        "site-packages",
-        "venv",
-    )
-)
 
 
 @dataclass(frozen=True)
@@ -112,7 +87,7 @@ def _walk(top: str, configs: _Configs, problems: list[Problem]) -> Iterator[str]
             continue
         for entry in listed:
             if entry.is_dir(follow_symlinks=False):
-                if not (_skips(entry) or config.excludes(entry.path + "/")):
+                if not (is_skipped(entry.path) or config.excludes(entry.path + "/")):
                     pending.append(entry.path)
             elif entry.name.endswith(SUFFIXES) and entry.is_file() and not config.excludes(entry.path):
                 if entry.is_symlink():
@@ -120,12 +95,3 @@ def _walk(top: str, configs: _Configs, problems: list[Problem]) -> Iterator[str]
                 else:
                     yield entry.path
         yield from links
-
-
-def _skips(entry: os.DirEntry[str]) -> bool:
-    """Whether a folder is left out by default: known names, eggs, and virtual environments of any name."""
-    return (
-        entry.name in SKIPPED
-        or entry.name.endswith((".egg-info", ".egg"))
-        or os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
-    )
