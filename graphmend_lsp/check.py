@@ -6,24 +6,16 @@ through the ``ProgramView`` that is handed in.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from graphmend_lsp import mend as mending
-from graphmend_lsp.finding import Change, Evidence, Finding, NewFile, Offer, Problem, Refusal, Severity
-from graphmend_lsp.flow.engine import Engine
-from graphmend_lsp.flow.events import Event, Facts
-from graphmend_lsp.flow.host import SILENT_REGISTRIES
-from graphmend_lsp.flow.values import Why
+from graphmend_lsp.finding import Change, Finding, NewFile, Offer, Problem, Refusal
+from graphmend_lsp.judge import Judge
 from graphmend_lsp.mend.base import Site
-from graphmend_lsp.mend.effects import effect_calls, only_effects
-from graphmend_lsp.model.closure import Closures
-from graphmend_lsp.model.module import Loader, Module
 from graphmend_lsp.model.program import NoProgram, ProgramView, RuntimePlace
-from graphmend_lsp.model.regions import Entry, entries
-from graphmend_lsp.parse import Parsed, Place, parse
-from graphmend_lsp.rules import Flag, Rule, all_rules
+from graphmend_lsp.parse import Parsed, parse
+from graphmend_lsp.reach import Kept, Reach
 from graphmend_lsp.settings import Settings
 from graphmend_lsp.suppress import Suppression, suppressions
 from graphmend_lsp.text import Edit, Span, apply_edits
@@ -39,10 +31,6 @@ __all__ = [
     "resolve",
 ]
 
-_EXPORT_CODES = frozenset({"GM101", "GM102", "GM103", "GM301"})
-_MAX_EVIDENCE = 8
-_MAX_ENGINES = 6
-"""After so many partial analyses everything is analysed anew, so that old ones do not pile up in memory."""
 _MAX_ROUNDS = 60
 
 
@@ -61,7 +49,7 @@ class Analysis:
     parsed: Parsed | None = field(default=None, repr=False)
     sites: tuple[Site | None, ...] = field(default=(), repr=False)
     """The site of each finding, in the same order."""
-    kept: _Kept | None = field(default=None, repr=False)
+    kept: Kept | None = field(default=None, repr=False)
     """What the next check of the file may use again."""
 
     def site(self, finding: Finding) -> Site | None:
@@ -86,12 +74,11 @@ def check(
     if parsed.failure is not None:
         problems = (Problem(path, parsed.failure.line, parsed.failure.message),)
     found: list[tuple[Finding, Site | None]] = []
-    kept: _Kept | None = None
+    kept: Kept | None = None
     if "torch" in text or settings.entries or _may_use_torch(text):
         before = previous.kept if previous is not None and previous.path == path else None
-        checker = _Checker(path, parsed, program or NoProgram(), settings, before)
-        found = checker.run()
-        kept = checker.kept
+        reach = Reach(path, parsed, program or NoProgram(), settings, before)
+        found, kept = Judge(reach, parsed, settings).run()
     marks = suppressions(text)
     shown = [(f, s) for f, s in found if not _suppressed(f, marks)]
     unused = [mark for mark in marks if mark.unused and _judged(mark, settings)]
@@ -139,253 +126,6 @@ def _unused(path: str, mark: Suppression) -> Finding:
     return Finding(
         "GM001", "unused-suppression", path, mark.span, message, "information", "", "", "implied", statement=mark.span
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Reused:
-    """Facts of an entry, with the chunks they may depend on and the engine that found them."""
-
-    closure: frozenset[int]
-    facts: Facts
-    engine: Engine
-
-
-@dataclass(frozen=True, eq=False)
-class _Kept:
-    """What one check leaves to the next: the facts of each entry, by the entry's node and receiver."""
-
-    entries: dict[tuple[ast.AST, str], _Reused]
-    silent: frozenset[str]
-
-    def holds(self, program: ProgramView, silent: frozenset[str]) -> bool:
-        """Whether nothing outside the file has changed, and not too much has piled up."""
-        engines = {kept.engine for kept in self.entries.values()}
-        return (
-            self.silent == silent
-            and len(engines) <= _MAX_ENGINES
-            and all(engine.loader.unchanged(program) for engine in engines)
-        )
-
-
-@dataclass(eq=False)
-class _Hit:
-    """One event that a rule flags, with the contexts in which it was met."""
-
-    rule: Rule
-    flag: Flag
-    event: Event
-    entry: Entry
-    facts: Facts
-    engine: Engine
-    others: list[Facts] = field(default_factory=list[Facts])
-
-
-class _Checker:
-    """One check of one file."""
-
-    def __init__(
-        self, path: str, parsed: Parsed, program: ProgramView, settings: Settings, before: _Kept | None
-    ) -> None:
-        self.path = path
-        self.program = program
-        self.before = before
-        self.kept: _Kept | None = None
-        self.parsed = parsed
-        self.settings = settings
-        self.loader = Loader(program)
-        self.module: Module = self.loader.module(path, parsed)
-        self.engine = Engine(self.loader)
-        self.callers: dict[ast.AST, list[Facts]] = {}
-        self.rules = {kind: [r for r in all_rules() if kind in r.kinds] for r in all_rules() for kind in r.kinds}
-
-    def run(self) -> list[tuple[Finding, Site | None]]:
-        silent = frozenset(_silent_functions(self.parsed, self.module))
-        self.engine.silent |= silent
-        hits: dict[tuple[str, int, int], _Hit] = {}
-        regions = entries(self.module, self.settings.entries, self.engine.is_module, self.engine.method)
-        regions.sort(key=lambda entry: not entry.explicit)
-        contexts: dict[int, list[Facts]] = {}
-        entered = self._entered(regions, silent)
-        reached = [(entry, kept.engine, self._reached(kept.facts)) for entry, kept in entered]
-        for _, _, facts_list in reached:
-            for facts in facts_list:
-                known = contexts.setdefault(id(facts.function.node), [])
-                if facts not in known:
-                    known.append(facts)
-        for entry, engine, facts_list in reached:
-            for facts in facts_list:
-                if facts.function.module.path == self.path and facts.function.chunk.id in self.parsed.by_id:
-                    self._flag(entry, engine, facts, hits)
-        for hit in hits.values():
-            key = id(hit.event.function.node)
-            hit.others = [f for f in contexts.get(key, []) if f is not hit.facts]
-        return [self._finding(hit) for hit in hits.values()]
-
-    def _entered(self, regions: list[Entry], silent: frozenset[str]) -> list[tuple[Entry, _Reused]]:
-        """Facts of the entries: those of the last check where nothing they can see has changed, else new ones."""
-        closures = Closures(self.module)
-        before = self.before if self.before is not None and self.before.holds(self.program, silent) else None
-        found: list[tuple[Entry, _Reused]] = []
-        entries_now: dict[tuple[ast.AST, str], _Reused] = {}
-        for entry in regions:
-            function = entry.function
-            key = (function.node, function.receiver.qualname if function.receiver is not None else "")
-            closure = closures.of(function.chunk.id)
-            if function.receiver is not None:
-                closure |= closures.of(function.receiver.chunk.id)
-            kept = entries_now.get(key) or (before.entries.get(key) if before is not None else None)
-            if kept is None or kept.closure != closure:
-                facts = self.engine.generic(function)
-                if facts is None:
-                    continue
-                kept = _Reused(closure, facts, self.engine)
-            entries_now[key] = kept
-            found.append((entry, kept))
-        self.kept = _Kept(entries_now, silent)
-        return found
-
-    def _reached(self, start: Facts) -> list[Facts]:
-        """Facts of an entry and of everything it calls; the calls are noted in ``callers``."""
-        found: list[Facts] = []
-        todo = [start]
-        seen: set[int] = set()
-        while todo:
-            facts = todo.pop()
-            if id(facts) in seen:
-                continue
-            seen.add(id(facts))
-            found.append(facts)
-            for callee in facts.callees:
-                self.callers.setdefault(callee.function.node, []).append(facts)
-                todo.append(callee)
-        return found
-
-    def _flag(self, entry: Entry, engine: Engine, facts: Facts, hits: dict[tuple[str, int, int], _Hit]) -> None:
-        calls = effect_calls(facts.events)
-        for event in facts.events:
-            for rule in self.rules.get(event.kind, ()):
-                if not self.settings.wants(rule.code):
-                    continue
-                if entry.kind == "export" and rule.code not in _EXPORT_CODES:
-                    continue
-                if _part_of_another(event, calls):
-                    continue
-                flag = rule.flag(event)
-                if flag is None:
-                    continue
-                key = (rule.code, id(flag.node), id(event.node))
-                known = hits.get(key)
-                if known is None:
-                    hits[key] = _Hit(rule, flag, event, entry, facts, engine)
-                elif entry.fullgraph and not known.entry.fullgraph:
-                    known.entry = entry
-
-    # -- findings --------------------------------------------------------------------------------
-
-    def _finding(self, hit: _Hit) -> tuple[Finding, Site | None]:
-        event = hit.event
-        site = Site(hit.rule.code, event, hit.facts, tuple(hit.others), self.callers, hit.engine, self.module)
-        chunk = event.function.chunk
-        shift = self.parsed.by_id[chunk.id].shift
-        offers, refusals = mending.proposals(site)
-        statement = chunk.span(event.stmt)
-        finding = Finding(
-            hit.rule.code,
-            hit.rule.name,
-            self.path,
-            chunk.span(hit.flag.node).shifted(shift),
-            hit.flag.message.replace("{origin}", self._origin(hit.flag.why, hit.engine)),
-            self._severity(hit),
-            event.function.qualname,
-            hit.entry.name,
-            "explicit" if hit.entry.explicit else "implied",
-            self._evidence(hit),
-            offers,
-            tuple(replace(r, span=r.span.shifted(shift) if r.span is not None else None) for r in refusals),
-            hit.rule.gb or None,
-            statement.shifted(shift),
-            _header_end(event.stmt) + shift,
-        )
-        return finding, site
-
-    def _severity(self, hit: _Hit) -> Severity:
-        chosen = self.settings.severity.get(hit.rule.code)
-        if chosen is not None:
-            return chosen
-        if hit.entry.fullgraph:
-            return "error"
-        return "warning" if hit.entry.explicit else "information"
-
-    def _origin(self, why: Why | None, engine: Engine) -> str:
-        """Where a value comes from, for the message: " (`mask`: a parameter, line 41)"."""
-        if why is None:
-            return ""
-        while why.parent is not None and why.path == self.path and why.parent.path == self.path:
-            why = why.parent
-        span = self._span(why.place, why.path, engine)
-        words = why.message.replace(" is a parameter", ": a parameter", 1)
-        line = f", line {span.line}" if span is not None else ""
-        return f" ({words}{line})"
-
-    def _evidence(self, hit: _Hit) -> tuple[Evidence, ...]:
-        chain: list[Evidence] = []
-        why = hit.flag.why
-        while why is not None and len(chain) < _MAX_EVIDENCE:
-            self._add(chain, why.place, why.path, why.message, hit.engine)
-            why = why.parent
-        entry = hit.entry
-        if entry.place is not None:
-            self._add(chain, entry.place, entry.function.module.path, entry.message, hit.engine)
-        return tuple(chain)
-
-    def _add(self, chain: list[Evidence], place: Place, path: str, message: str, engine: Engine) -> None:
-        span = self._span(place, path, engine)
-        if span is not None:
-            item = Evidence(span, message, None if path == self.path else path)
-            if item not in chain:
-                chain.append(item)
-
-    def _span(self, place: Place, path: str, engine: Engine) -> Span | None:
-        if path == self.path:
-            return self.parsed.resolve(place)
-        return engine.loader.resolve(place, path)
-
-
-def _header_end(stmt: ast.stmt) -> int:
-    """Last line of a statement, of a compound one that of its header."""
-    body = getattr(stmt, "body", None)
-    if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
-        return max(stmt.lineno, body[0].lineno - 1)
-    return stmt.end_lineno or stmt.lineno
-
-
-def _part_of_another(event: Event, calls: frozenset[int]) -> bool:
-    """Whether the statement around an event is reported in its place (one site, one code)."""
-    if event.in_test and event.kind in ("extract", "dynamic", "index"):
-        return True
-    if event.kind == "text" and isinstance(event.stmt, ast.Expr) and id(event.stmt.value) in calls:
-        return True  # text made for a print or log call
-    if event.context.data_branches and event.kind in ("print", "log", "warn"):
-        return any(only_effects(stmt, calls) for stmt in event.context.data_branches)
-    return False
-
-
-def _silent_functions(parsed: Parsed, module: Module) -> set[str]:
-    """Functions the file adds to ``torch._dynamo.config.reorderable_logging_functions`` and the like."""
-    found: set[str] = set()
-    for chunk in parsed.chunks:
-        if not any(name in chunk.text for name in SILENT_REGISTRIES):
-            continue
-        for top in chunk.nodes:
-            for node in ast.walk(top):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-                    owner = module.dotted(node.func.value) or ""
-                    if owner.rpartition(".")[2] in SILENT_REGISTRIES:
-                        items = (
-                            node.args[0].elts if isinstance(node.args[0], (ast.Set, ast.List, ast.Tuple)) else node.args
-                        )
-                        found |= {name for item in items if (name := module.dotted(item)) is not None}
-    return found
 
 
 # -- mending -----------------------------------------------------------------------------------------

@@ -45,6 +45,14 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class EntryName:
+    """An entry by name, and the file that says it is one; None for the finding's own."""
+
+    name: str
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class NewFile:
     """A file an offer needs beside its edits (the runtime, ``_graphmend.py``)."""
 
@@ -109,6 +117,8 @@ class Finding:
     statement: Span = field(default=Span(1, 0, 1, 0), compare=False)
     header_end: int = field(default=0, compare=False)
     """Last line of the statement, of a compound one that of its header."""
+    entries: tuple[EntryName, ...] = field(default=(), compare=False)
+    """All entries known to be broken here, ``entry`` among them."""
 
     @property
     def gb_url(self) -> str | None:

@@ -277,7 +277,7 @@ class Engine(Classes):
         return facts
 
     def _wrapped(self, function: FunctionInfo) -> Closure | None:
-        """The function of the same file that a decorator leaves in the place of an entry."""
+        """The function that a decorator of the project leaves in the place of an entry."""
         compiled = [index for index, d in enumerate(function.decorators) if self._compiles(d, function)]
         if compiled and compiled[-1] == len(function.decorators) - 1:
             return None  # what is compiled is the function itself
@@ -285,7 +285,7 @@ class Engine(Classes):
         if made.kind is not Kind.FUNCTION or not isinstance(made.ref, Closure):
             return None
         inner = made.ref.function
-        return made.ref if inner is not function and inner.module is function.module else None
+        return made.ref if inner is not function else None
 
     def _compiles(self, decorator: ast.expr, function: FunctionInfo) -> bool:
         target = decorator.func if isinstance(decorator, ast.Call) else decorator

@@ -176,6 +176,13 @@ class Names:
         module = self.loader.load(dotted)
         return None if module is None else Value(Kind.NAMESPACE, ref=module)
 
+    def definition(self, dotted: str) -> FunctionInfo | ClassInfo | None:
+        """The function or class of the project that an absolute dotted name stands for."""
+        ref = self.external(dotted).ref
+        if isinstance(ref, Closure):
+            return ref.function
+        return ref if isinstance(ref, ClassInfo) else None
+
     # -- annotations and defaults ---------------------------------------------------------------------
 
     def annotation(self, node: ast.expr, module: Module) -> Value | None:

@@ -9,6 +9,7 @@ chunks (by identity) are in it after an edit, nothing it could see has changed.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from graphmend_lsp.model.module import Module
@@ -20,6 +21,11 @@ _WORD = re.compile(r"[^\W\d]\w*")
 @lru_cache(maxsize=4096)
 def _words(chunk_id: int, text: str) -> frozenset[str]:
     del chunk_id
+    return frozenset(_WORD.findall(text))
+
+
+@lru_cache(maxsize=256)
+def _words_of(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text))
 
 
@@ -46,6 +52,11 @@ class Closures:
                     found.add(target)
                     todo.append(target)
         return frozenset(found)
+
+    def of_texts(self, texts: Iterable[str]) -> frozenset[int]:
+        """Ids of the chunks reachable from the names in other files' texts."""
+        names = {name for text in texts for name in self._names & _words_of(text)}
+        return frozenset(i for name in names for chunk in self._binders[name] for i in self.of(chunk))
 
     def _mentioned(self, chunk_id: int) -> frozenset[int]:
         known = self._direct.get(chunk_id)

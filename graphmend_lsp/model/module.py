@@ -261,15 +261,21 @@ class Loader:
         self.program = program
         self._modules: dict[str, Module | None] = {}
         self.own = ""
+        self._own: Module | None = None
 
     def module(self, path: str, parsed: Parsed) -> Module:
         """The module under analysis itself."""
         name, is_package = self.program.module_name(path)
         module = Module(path, parsed, name, is_package)
         self.own = name
+        self._own = module
         if name:
             self._modules[name] = module
         return module
+
+    def other_texts(self) -> list[str]:
+        """Texts of the other files that were read."""
+        return [m.parsed.text for m in self._modules.values() if m is not None and m is not self._own]
 
     def resolve(self, place: Place, path: str) -> Span | None:
         """Range of a place in another file that was loaded."""
@@ -286,8 +292,8 @@ class Loader:
                 continue
             if (found is None) != (module is None):
                 return False
-            if found is not None and module is not None and found[1] is not module.parsed.text:
-                if found[1] != module.parsed.text:
+            if found is not None and module is not None and module is not self._own:
+                if found[1] is not module.parsed.text and found[1] != module.parsed.text:
                     return False
         return True
 
@@ -297,11 +303,31 @@ class Loader:
             self._modules[name] = self._read(name)
         return self._modules[name]
 
+    def origin(self, dotted: str) -> FunctionInfo | ClassInfo | None:
+        """The function or class that a dotted name stands for, through re-exports; decorators left aside."""
+        todo = [dotted]
+        seen: set[str] = set()
+        while todo and len(seen) < _MAX_ALIASES:
+            dotted = todo.pop(0)
+            head, _, last = dotted.rpartition(".")
+            module = self.load(head) if head and dotted not in seen else None
+            seen.add(dotted)
+            if module is None:
+                continue
+            found = module.find(last)
+            if found is not None:
+                return found
+            todo += [b.target for b in module.bindings.get(last, ()) if b.kind == "import"]
+            todo += [f"{star}.{last}" for star in module.star_imports]
+        return None
+
     def _read(self, name: str) -> Module | None:
         found = self.program.source(name)
         if found is None:
             return None
         path, text = found
+        if self._own is not None and path == self._own.path:
+            return self._own  # under another name
         known = _CACHE.get(path)
         if known is not None and known[0] == text and known[1].name == name:
             return known[1]

@@ -19,6 +19,22 @@ class RuntimePlace:
     text: str | None = None
 
 
+@dataclass(frozen=True)
+class Caller:
+    """A function of another file from which ``function`` of this one may be reached, judged by names alone.
+
+    ``module`` is the dotted name of the other file.  Where ``qualname`` is empty it is the file as a whole,
+    which may compile something of this one.  ``via`` is where the way leaves this file: module and qualified name
+    of a function there, and the function of this file that it mentions.  ``steps`` is the length of the way.
+    """
+
+    module: str
+    qualname: str
+    function: str = ""
+    via: tuple[str, str, str] = ("", "", "")
+    steps: int = 0
+
+
 class ProgramView(Protocol):
     """What the analysis may ask about the program around one file.  Implemented in ``project``."""
 
@@ -28,6 +44,13 @@ class ProgramView(Protocol):
 
     def module_name(self, path: str) -> tuple[str, bool]:
         """``(absolute dotted name, is it a package's __init__)`` of a file."""
+        ...
+
+    def callers(self, path: str, functions: tuple[str, ...], named: tuple[str, ...]) -> tuple[Caller, ...]:
+        """Entries in other files that may reach functions of a file, by qualified names; the nearest first.
+
+        ``named`` are the names that the user gives as entries.
+        """
         ...
 
     def runtime(self, path: str) -> RuntimePlace:
@@ -45,6 +68,10 @@ class NoProgram:
     def module_name(self, path: str) -> tuple[str, bool]:
         del path
         return "", False
+
+    def callers(self, path: str, functions: tuple[str, ...], named: tuple[str, ...]) -> tuple[Caller, ...]:
+        del path, functions, named
+        return ()
 
     def runtime(self, path: str) -> RuntimePlace:
         del path

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from graphmend_lsp.model.module import ClassInfo, FunctionInfo, FunctionNode, Module
 from graphmend_lsp.model.walk import walk
@@ -15,13 +15,28 @@ from graphmend_lsp.text import Span
 EntryKind = Literal["compile", "export", "named", "implied"]
 _COMPILE = frozenset({"torch.compile", "torch._dynamo.optimize", "torch.compiler.compile"})
 _FRAMEWORK = frozenset({"support_torch_compile"})
-_NOT_IN_FORWARD = frozenset(
+NOT_IN_FORWARD = frozenset(
     "_init_weights init_weights reset_parameters extra_repr train eval get_input_embeddings set_input_embeddings "
     "get_output_embeddings set_output_embeddings prepare_inputs_for_generation _reorder_cache tie_weights "
     "resize_token_embeddings get_encoder get_decoder set_decoder from_pretrained save_pretrained configure_optimizers "
     "training_step validation_step load_state_dict state_dict".split()
 )
-Method = Callable[[ClassInfo, str], "FunctionInfo | None"]
+
+
+class Resolver(Protocol):
+    """What has to be known of classes and other files; the engine answers."""
+
+    def is_module(self, cls: ClassInfo) -> bool:
+        """Whether a class is an ``nn.Module``."""
+        ...
+
+    def method(self, cls: ClassInfo, name: str) -> FunctionInfo | None:
+        """A method of a class, inherited or its own."""
+        ...
+
+    def definition(self, dotted: str) -> FunctionInfo | ClassInfo | None:
+        """The function or class of the project that an absolute dotted name stands for."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +46,8 @@ class Entry:
     function: FunctionInfo
     kind: EntryKind
     place: Place | None
+    path: str
+    """The file of ``place``, in which the source says so."""
     message: str
     fullgraph: bool = False
 
@@ -44,13 +61,8 @@ class Entry:
         return self.function.qualname if receiver is None else f"{receiver.qualname}.{self.function.name}"
 
 
-def entries(
-    module: Module,
-    named: tuple[str, ...],
-    is_module: Callable[[ClassInfo], bool],
-    method: Callable[[ClassInfo, str], FunctionInfo | None],
-) -> list[Entry]:
-    """All entries of a file: named by the user, compiled in the source, implied by ``nn.Module``."""
+def entries(module: Module, named: tuple[str, ...], resolver: Resolver) -> list[Entry]:
+    """All entries that a file makes: named by the user, compiled in the source, implied by ``nn.Module``."""
     found: dict[tuple[FunctionNode, ClassInfo | None], Entry] = {}
 
     def add(entry: Entry) -> None:
@@ -61,46 +73,45 @@ def entries(
 
     for name in named:
         target = module.find(name)
-        function = _forward_of(target, method) if isinstance(target, ClassInfo) else target
+        function = _forward_of(target, resolver) if isinstance(target, ClassInfo) else target
         if function is not None:
-            add(Entry(function, "named", None, f"`{name}` is named as an entry"))
-    finder = _Finder(module, is_module, method)
-    for entry in finder.run():
+            add(Entry(function, "named", None, module.path, f"`{name}` is named as an entry"))
+    for entry in _Finder(module, resolver).run():
         add(entry)
     for cls in module.classes:
-        if not is_module(cls):
+        if not resolver.is_module(cls):
             continue
         function = cls.methods.get("forward")
-        if function is None and _overrides(cls, method, is_module):
-            function = _forward_of(cls, method)
+        if function is None and _overrides(cls, resolver):
+            function = _forward_of(cls, resolver)
         if function is not None and function.module is not module:
             message = f"`{cls.name}` is an nn.Module: its forward (inherited) may be compiled"
-            add(Entry(function, "implied", None, message))
+            add(Entry(function, "implied", Place(cls.chunk.id, header_span(cls.chunk, cls.node)), module.path, message))
         elif function is not None:
             span = _name_span(cls.chunk, function) if function.cls is cls else header_span(cls.chunk, cls.node)
-            place = Place(cls.chunk.id, span)
-            add(Entry(function, "implied", place, f"`{cls.name}` is an nn.Module: its forward may be compiled"))
+            message = f"`{cls.name}` is an nn.Module: its forward may be compiled"
+            add(Entry(function, "implied", Place(cls.chunk.id, span), module.path, message))
     return list(found.values())
 
 
-def _forward_of(cls: ClassInfo, method: Method) -> FunctionInfo | None:
+def _forward_of(cls: ClassInfo, resolver: Resolver) -> FunctionInfo | None:
     """What runs when an object of the class is called."""
-    function = method(cls, "forward") or method(cls, "__call__")
+    function = resolver.method(cls, "forward") or resolver.method(cls, "__call__")
     return None if function is None else function.inherited_by(cls)
 
 
-def _overrides(cls: ClassInfo, method: Method, is_module: Callable[[ClassInfo], bool]) -> bool:
+def _overrides(cls: ClassInfo, resolver: Resolver) -> bool:
     """Whether the class changes what an inherited ``forward`` does: it overrides a method that may be called there.
 
     A ``forward`` that comes from a mixin is nobody's else.
     """
-    inherited = method(cls, "forward")
+    inherited = resolver.method(cls, "forward")
     if inherited is None or inherited.cls is None:
         return False
-    if not is_module(inherited.cls) and (cls.methods or inherited.module is cls.module):
+    if not resolver.is_module(inherited.cls) and (cls.methods or inherited.module is cls.module):
         return True
     return any(
-        name not in _NOT_IN_FORWARD and not name.startswith("__") and method(inherited.cls, name) is not None
+        name not in NOT_IN_FORWARD and not name.startswith("__") and resolver.method(inherited.cls, name) is not None
         for name in cls.methods
     )
 
@@ -120,15 +131,9 @@ def header_span(chunk: Chunk, node: ast.stmt) -> Span:
 class _Finder:
     """``torch.compile`` in every spelling."""
 
-    def __init__(
-        self,
-        module: Module,
-        is_module: Callable[[ClassInfo], bool],
-        method: Callable[[ClassInfo, str], FunctionInfo | None],
-    ) -> None:
+    def __init__(self, module: Module, resolver: Resolver) -> None:
         self.module = module
-        self.is_module = is_module
-        self.method = method
+        self.resolver = resolver
 
     def run(self) -> Iterator[Entry]:
         for function in self.module.functions:
@@ -148,7 +153,8 @@ class _Finder:
             kind, keywords = self._compiler(node)
             if kind is not None:
                 place = Place(chunk.id, chunk.span(node))
-                yield Entry(function, kind, place, "compiled by this decorator", _fullgraph(keywords))
+                path = self.module.path
+                yield Entry(function, kind, place, path, "compiled by this decorator", _fullgraph(keywords))
 
     def _compiler(self, node: ast.expr) -> tuple[EntryKind | None, list[ast.keyword]]:
         """Whether an expression is ``torch.compile`` or a call/partial that returns it."""
@@ -179,6 +185,7 @@ class _Finder:
         return []
 
     def _calls(self, top: ast.stmt, chunk: Chunk) -> Iterator[Entry]:
+        path = self.module.path
         for node in walk(top):
             if not isinstance(node, ast.Call):
                 continue
@@ -187,12 +194,12 @@ class _Finder:
             if name in ("torch.export.export", "torch.export.export_for_training", "torch.export.draft_export"):
                 if node.args:
                     for function in self._targets(node.args[0], top):
-                        yield Entry(function, "export", place, "exported here")
+                        yield Entry(function, "export", place, path, "exported here")
                 continue
             if isinstance(node.func, ast.Attribute) and node.func.attr == "compile" and name not in _COMPILE:
                 for function in self._targets(node.func.value, top):
                     if function.name in ("forward", "__call__"):
-                        yield Entry(function, "compile", place, "compiled here", _fullgraph(node.keywords))
+                        yield Entry(function, "compile", place, path, "compiled here", _fullgraph(node.keywords))
                 continue
             kind, keywords = self._compiler(node.func)
             if kind is None:
@@ -200,7 +207,8 @@ class _Finder:
             target = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg == "model"), None)
             if target is not None:
                 for function in self._targets(target, top):
-                    yield Entry(function, kind, place, "compiled here", _fullgraph([*keywords, *node.keywords]))
+                    fullgraph = _fullgraph([*keywords, *node.keywords])
+                    yield Entry(function, kind, place, path, "compiled here", fullgraph)
 
     def _targets(self, node: ast.expr, top: ast.stmt) -> Iterator[FunctionInfo]:
         """Functions that ``torch.compile(node)`` compiles."""
@@ -212,6 +220,8 @@ class _Finder:
                     yield binding.function
                 elif binding.cls is not None:
                     yield from self._forward(binding.cls)
+                elif binding.kind == "import":
+                    yield from self._defined(self.resolver.definition(binding.target))
                 elif isinstance(binding.value, ast.Call):
                     yield from self._of_class(binding.value.func)
             for target, value in _assigned(top):
@@ -222,6 +232,17 @@ class _Finder:
         elif isinstance(node, (ast.IfExp,)):
             yield from self._targets(node.body, top)
             yield from self._targets(node.orelse, top)
+
+    def _defined(self, found: FunctionInfo | ClassInfo | None) -> Iterator[FunctionInfo]:
+        if isinstance(found, ClassInfo):
+            yield from self._forward(found)
+        elif found is not None:
+            yield found
+
+    def _imported(self, node: ast.expr) -> FunctionInfo | ClassInfo | None:
+        """What a name or ``module.name`` of another file stands for."""
+        dotted = self.module.dotted(node)
+        return None if dotted is None else self.resolver.definition(dotted)
 
     def _of_attribute(self, node: ast.Attribute, top: ast.stmt) -> Iterator[FunctionInfo]:
         if isinstance(node.value, ast.Name) and node.value.id == "self" and isinstance(top, ast.ClassDef):
@@ -235,9 +256,10 @@ class _Finder:
             return
         for function in self._targets(node.value, top):
             if function.cls is not None:
-                method = self.method(function.cls, node.attr)
+                method = self.resolver.method(function.cls, node.attr)
                 if method is not None:
                     yield method
+        yield from self._defined(self._imported(node))
         if isinstance(node.value, ast.Name):
             cls = self.module.find(node.value.id)
             if isinstance(cls, ClassInfo) and node.attr in cls.methods:
@@ -256,13 +278,13 @@ class _Finder:
             if isinstance(func.value, ast.Call):
                 yield from self._of_class(func.value.func)
             return
-        if isinstance(func, ast.Name):
-            cls = self.module.find(func.id)
-            if isinstance(cls, ClassInfo):
-                yield from self._forward(cls)
+        cls = self.module.find(func.id) if isinstance(func, ast.Name) else None
+        cls = cls or self._imported(func)
+        if isinstance(cls, ClassInfo):
+            yield from self._forward(cls)
 
     def _forward(self, cls: ClassInfo) -> Iterator[FunctionInfo]:
-        function = _forward_of(cls, self.method)
+        function = _forward_of(cls, self.resolver)
         if function is not None:
             yield function
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 
+INSTALLED = ("site-packages", "dist-packages")
 PROJECT_MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 
 
@@ -58,3 +59,17 @@ def search_roots(path: str) -> tuple[str, ...]:
     if project is not None:
         roots += [project, os.path.join(project, "src")]
     return tuple(dict.fromkeys(roots))
+
+
+def project_extent(path: str) -> tuple[str, bool]:
+    """The folder that holds a file's project, and whether only packages right in it belong to it.
+
+    Of an installed package that is the package; without any marker of a project it is what an import
+    finds beside the file.
+    """
+    chain = package_chain(path)
+    root = import_root(path)
+    if os.path.basename(root) in INSTALLED and chain:
+        return chain[-1], False
+    project = project_root(root)
+    return (root, True) if project is None else (project, False)

@@ -6,7 +6,9 @@ import os
 from collections.abc import Iterable, Mapping
 
 from graphmend_lsp.check import RuntimePlace
+from graphmend_lsp.model.program import Caller
 from graphmend_lsp.project import files, layout, vendored
+from graphmend_lsp.project.index import Index
 from graphmend_lsp.settings import RuntimeMode
 
 
@@ -19,6 +21,7 @@ class SourceCache:
     def __init__(self, overlay: Mapping[str, str] | None = None) -> None:
         self.overlay: Mapping[str, str] = {} if overlay is None else overlay
         self._read: dict[str, tuple[int, int, str | None]] = {}
+        self._indexes: dict[tuple[str, bool], Index] = {}
 
     def text(self, path: str) -> str | None:
         """The text of a file, or None if it is missing or not readable as Python source."""
@@ -39,9 +42,18 @@ class SourceCache:
         self._read[path] = (state.st_mtime_ns, state.st_size, text)
         return text
 
+    def index(self, path: str) -> Index:
+        """The index of the project that a file belongs to."""
+        key = layout.project_extent(path)
+        found = self._indexes.get(key)
+        if found is None:
+            found = self._indexes[key] = Index(*key)
+        return found
+
     def forget(self) -> None:
         """Drop every text read so far."""
         self._read.clear()
+        self._indexes.clear()
 
 
 class DiskProgram:
@@ -69,7 +81,7 @@ class DiskProgram:
         """The same program as one file sees it: its own roots first, texts shared."""
         view = DiskProgram(self._workspace, runtime_mode=runtime_mode or self._runtime_mode, cache=self._cache)
         view._roots = tuple(dict.fromkeys((*layout.search_roots(path), *view._roots)))
-        if os.path.basename(view._roots[0]) in ("site-packages", "dist-packages"):
+        if os.path.basename(view._roots[0]) in layout.INSTALLED:
             # an installed package: its neighbours there are other projects
             view._only = self.module_name(path)[0].partition(".")[0]
         return view
@@ -92,6 +104,10 @@ class DiskProgram:
     def module_name(self, path: str) -> tuple[str, bool]:
         """``(absolute dotted name, is it a package's __init__)`` of a file."""
         return layout.module_name(path)
+
+    def callers(self, path: str, functions: tuple[str, ...], named: tuple[str, ...]) -> tuple[Caller, ...]:
+        """Entries in other files of the project that may reach functions of a file, by qualified names."""
+        return self._cache.index(path).callers(path, functions, named, self._cache.overlay)
 
     def runtime(self, path: str) -> RuntimePlace:
         """Where mended code in ``path`` finds ``graph_effect`` and ``select``."""

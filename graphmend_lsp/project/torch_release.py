@@ -49,3 +49,16 @@ def _in(folder: str) -> tuple[int, int] | None:
         return None
     found = [(int(m[1]), int(m[2])) for m in map(_RELEASE.match, names) if m]
     return max(found, default=None)
+
+
+def running_torch() -> str:
+    """The release that this very interpreter would import, "2.13.0+cu130"; "" if its metadata is not found."""
+    for folder in sys.path:
+        try:
+            names = os.listdir(folder or ".")
+        except OSError:
+            continue
+        for name in names:
+            if name.startswith("torch-") and name.endswith(".dist-info"):
+                return name[len("torch-") : -len(".dist-info")]
+    return ""

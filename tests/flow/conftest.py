@@ -38,7 +38,7 @@ class Run:
         """Source lines with a data-dependent test, in all entries and what they reach."""
         todo = [
             facts
-            for entry in entries(self.module, named, self.engine.is_module, self.engine.method)
+            for entry in entries(self.module, named, self.engine)
             if (facts := self.engine.generic(entry.function)) is not None
         ]
         seen: set[Facts] = set()

@@ -1,0 +1,134 @@
+"""Which entries of other files to analyse for a file: a bounded choice among those that the index suggests.
+
+A helper that hundreds of models call is judged by some of them: the nearest first, and every form of call (how many
+arguments, which are None or constants), since what breaks often depends on an argument being there.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from graphmend_lsp.flow.engine import Engine
+from graphmend_lsp.flow.suspects import may_break
+from graphmend_lsp.model.module import ClassInfo, FunctionInfo, Module
+from graphmend_lsp.model.program import Caller, ProgramView
+from graphmend_lsp.model.regions import Entry, entries
+from graphmend_lsp.model.walk import walk
+
+_MAX_ENTRIES = 48
+"""Entries of other files that one check analyses."""
+_TRIES = 4
+"""Entries that are tried for one function and form of call; names may have misled."""
+_FORMS = 8
+"""Forms of call that are told apart for one function."""
+_ENOUGH = {False: 3, True: 1}
+"""Entries that must reach a function before it counts as seen, by whether one of its own file does."""
+_Form = frozenset[tuple[str, ...]]
+
+
+class Search:
+    """One search: ``run`` suggests entries, ``note`` tells it what the last one reached.
+
+    ``named`` are the entries that the user names, ``inside`` the functions that entries of the file itself reach.
+    """
+
+    def __init__(
+        self, module: Module, engine: Engine, program: ProgramView, named: tuple[str, ...], inside: set[str]
+    ) -> None:
+        self._module = module
+        self._engine = engine
+        self._program = program
+        self._named = named
+        self._inside = inside
+        self._seen: dict[str, int] = {}
+        self._forms: dict[str, dict[_Form, int]] = {}
+        self._entries: dict[str, list[Entry]] = {}
+
+    def note(self, reached: set[str]) -> None:
+        """The functions that the entry suggested last reaches."""
+        for name in reached:
+            self._seen[name] = self._seen.get(name, 0) + 1
+
+    def run(self) -> Iterator[Entry]:
+        """Entries worth an analysis, those that compile something of the file first."""
+        functions = tuple(f.qualname for f in self._module.functions if may_break(f.node))
+        callers = self._program.callers(self._module.path, functions, self._named)
+        total = 0
+        for caller in sorted(callers, key=lambda c: (bool(c.function), c.function in self._inside, c.steps)):
+            forms = self._forms.setdefault(caller.function, {})
+            form = self._form(caller)
+            if form is None or (caller.function and not self._wanted(caller.function, forms, form)):
+                continue
+            for entry in self._matching(caller):
+                if total >= _MAX_ENTRIES:
+                    return
+                total += 1
+                forms[form] = forms.get(form, 0) + 1
+                yield entry
+
+    def _wanted(self, function: str, forms: dict[_Form, int], form: _Form) -> bool:
+        tried = forms.get(form, 0)
+        if tried == 0:
+            return len(forms) < _FORMS
+        return tried < _TRIES and self._seen.get(function, 0) < _ENOUGH[function in self._inside]
+
+    def _matching(self, caller: Caller) -> Iterator[Entry]:
+        """The entries that a suggestion of the index may mean."""
+        if caller.module not in self._entries:
+            module = self._engine.loader.load(caller.module)
+            self._entries[caller.module] = [] if module is None else entries(module, self._named, self._engine)
+        for entry in self._entries[caller.module]:
+            if caller.qualname in (entry.function.qualname, entry.name):
+                yield entry
+            elif not caller.qualname and entry.explicit and entry.function.module is self._module:
+                yield entry
+
+    def _form(self, caller: Caller) -> _Form | None:
+        """How a function of the file is called where the way leaves it; None if the name means something else."""
+        where, qualname, name = caller.via
+        target = self._module.find(name)
+        if not where or not isinstance(target, FunctionInfo):
+            return frozenset()
+        module = self._engine.loader.load(where)
+        if module is None or not self._means(module, qualname, target):
+            return None
+        user = module.find(qualname)
+        if user is None:
+            return frozenset()
+        names = self._local_names(module, target)
+        calls = (node for node in walk(user.node) if isinstance(node, ast.Call))
+        return frozenset(_signature(call) for call in calls if _last(call.func) in names)
+
+    def _means(self, module: Module, qualname: str, target: FunctionInfo) -> bool:
+        """Whether a name in another file is this file's function, as far as imports and bases tell."""
+        if target.cls is not None:
+            owner = module.find(qualname.rpartition(".")[0] or qualname)
+            inherits = isinstance(owner, ClassInfo) and self._engine.method(owner, target.name) is target
+            return inherits or target.cls.name in module.bindings
+        named = [d for d in _imports(module) if d.rpartition(".")[2] == target.name]
+        return not named or any(self._engine.loader.origin(dotted) is target for dotted in named)
+
+    def _local_names(self, module: Module, target: FunctionInfo) -> set[str]:
+        renamed = {
+            local
+            for local, bindings in module.bindings.items()
+            if any(b.kind == "import" and b.target.rpartition(".")[2] == target.name for b in bindings)
+        }
+        return renamed | {target.name}
+
+
+def _imports(module: Module) -> Iterator[str]:
+    for bindings in module.bindings.values():
+        yield from (b.target for b in bindings if b.kind == "import")
+
+
+def _signature(call: ast.Call) -> tuple[str, ...]:
+    """A call by its arguments: constants as they are, anything else as "_"."""
+    named = [(k.arg or "**", k.value) for k in call.keywords]
+    values = [("", argument) for argument in call.args] + sorted(named, key=lambda pair: pair[0])
+    return tuple(f"{name}={repr(v.value) if isinstance(v, ast.Constant) else '_'}" for name, v in values)
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -1,0 +1,222 @@
+"""Findings of one file: what the rules flag in its regions, with evidence, offers and refusals."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field, replace
+
+from graphmend_lsp import mend as mending
+from graphmend_lsp.finding import EntryName, Evidence, Finding, Severity
+from graphmend_lsp.flow.engine import Engine
+from graphmend_lsp.flow.events import Event, Facts
+from graphmend_lsp.flow.host import SILENT_REGISTRIES
+from graphmend_lsp.flow.values import Why
+from graphmend_lsp.mend.base import Site
+from graphmend_lsp.mend.effects import effect_calls, only_effects
+from graphmend_lsp.model.module import Module
+from graphmend_lsp.model.regions import Entry
+from graphmend_lsp.parse import Parsed, Place
+from graphmend_lsp.reach import Kept, Reach, Region
+from graphmend_lsp.rules import Flag, Rule, all_rules
+from graphmend_lsp.settings import Settings
+from graphmend_lsp.text import Span
+
+_EXPORT_CODES = frozenset({"GM101", "GM102", "GM103", "GM301"})
+_MAX_EVIDENCE = 8
+_MAX_ENTRIES = 3
+"""Entries beside the first that the evidence names one by one."""
+
+
+@dataclass(eq=False)
+class _Hit:
+    """One event that a rule flags, with the contexts in which it was met."""
+
+    rule: Rule
+    flag: Flag
+    event: Event
+    entry: Entry
+    facts: Facts
+    engine: Engine
+    others: list[Facts] = field(default_factory=list[Facts])
+    entries: list[Entry] = field(default_factory=list[Entry])
+    """The entries that a break here costs."""
+
+
+class Judge:
+    """Applies the rules to the regions of one file."""
+
+    def __init__(self, reach: Reach, parsed: Parsed, settings: Settings) -> None:
+        self.path = reach.path
+        self.reach = reach
+        self.parsed = parsed
+        self.settings = settings
+        self.rules = {kind: [r for r in all_rules() if kind in r.kinds] for r in all_rules() for kind in r.kinds}
+
+    def run(self) -> tuple[list[tuple[Finding, Site | None]], Kept]:
+        """The findings, each with its site, and what the next check of the file may use again."""
+        regions, kept = self.reach.regions(frozenset(_silent_functions(self.parsed, self.reach.module)))
+        hits: dict[tuple[str, int, int], _Hit] = {}
+        contexts: dict[int, list[Facts]] = {}
+        for region in regions:
+            for facts in region.facts:
+                known = contexts.setdefault(id(facts.function.node), [])
+                if facts not in known:
+                    known.append(facts)
+        for region in regions:
+            for facts in region.facts:
+                if facts.function.module.path == self.path and facts.function.chunk.id in self.parsed.by_id:
+                    self._flag(region, facts, hits)
+        for hit in hits.values():
+            key = id(hit.event.function.node)
+            hit.others = [f for f in contexts.get(key, []) if f is not hit.facts]
+        return [self._finding(hit) for hit in hits.values()], kept
+
+    def _flag(self, region: Region, facts: Facts, hits: dict[tuple[str, int, int], _Hit]) -> None:
+        entry = region.entry
+        calls = effect_calls(facts.events)
+        for event in facts.events:
+            for rule in self.rules.get(event.kind, ()):
+                if not self.settings.wants(rule.code):
+                    continue
+                if entry.kind == "export" and rule.code not in _EXPORT_CODES:
+                    continue
+                if _part_of_another(event, calls):
+                    continue
+                flag = rule.flag(event)
+                if flag is None:
+                    continue
+                key = (rule.code, id(flag.node), id(event.node))
+                known = hits.get(key)
+                if known is None:
+                    known = hits[key] = _Hit(rule, flag, event, entry, facts, region.engine)
+                elif entry.fullgraph and not known.entry.fullgraph:
+                    known.entry = entry
+                if id(facts) in region.direct and all(entry.function is not e.function for e in known.entries):
+                    known.entries.append(entry)
+
+    # -- findings --------------------------------------------------------------------------------
+
+    def _finding(self, hit: _Hit) -> tuple[Finding, Site | None]:
+        event = hit.event
+        site = Site(
+            hit.rule.code, event, hit.facts, tuple(hit.others), self.reach.callers, hit.engine, self.reach.module
+        )
+        chunk = event.function.chunk
+        shift = self.parsed.by_id[chunk.id].shift
+        offers, refusals = mending.proposals(site)
+        statement = chunk.span(event.stmt)
+        finding = Finding(
+            hit.rule.code,
+            hit.rule.name,
+            self.path,
+            chunk.span(hit.flag.node).shifted(shift),
+            hit.flag.message.replace("{origin}", self._origin(hit.flag.why, hit.engine)),
+            self._severity(hit),
+            event.function.qualname,
+            hit.entry.name,
+            "explicit" if hit.entry.explicit else "implied",
+            self._evidence(hit),
+            offers,
+            tuple(replace(r, span=r.span.shifted(shift) if r.span is not None else None) for r in refusals),
+            hit.rule.gb or None,
+            statement.shifted(shift),
+            _header_end(event.stmt) + shift,
+            self._entry_names(hit),
+        )
+        return finding, site
+
+    def _severity(self, hit: _Hit) -> Severity:
+        chosen = self.settings.severity.get(hit.rule.code)
+        if chosen is not None:
+            return chosen
+        if hit.entry.fullgraph:
+            return "error"
+        return "warning" if hit.entry.explicit else "information"
+
+    def _origin(self, why: Why | None, engine: Engine) -> str:
+        """Where a value comes from, for the message: " (`mask`: a parameter, line 41)"."""
+        if why is None:
+            return ""
+        while why.parent is not None and why.path == self.path and why.parent.path == self.path:
+            why = why.parent
+        span = self._span(why.place, why.path, engine)
+        words = why.message.replace(" is a parameter", ": a parameter", 1)
+        line = f", line {span.line}" if span is not None else ""
+        return f" ({words}{line})"
+
+    def _evidence(self, hit: _Hit) -> tuple[Evidence, ...]:
+        chain: list[Evidence] = []
+        why = hit.flag.why
+        while why is not None and len(chain) < _MAX_EVIDENCE:
+            self._add(chain, why.place, why.path, why.message, hit.engine)
+            why = why.parent
+        entry = hit.entry
+        if entry.place is not None:
+            self._add(chain, entry.place, entry.path, entry.message, hit.engine)
+        others = [other for other in self._costs(hit) if other is not entry and other.place is not None]
+        for count, other in enumerate(others[:_MAX_ENTRIES], 1):
+            more = f", and {len(others) - count} more entries" if count == _MAX_ENTRIES < len(others) else ""
+            if other.place is not None:
+                self._add(chain, other.place, other.path, f"also reached from `{other.name}`{more}", hit.engine)
+        return tuple(chain)
+
+    def _costs(self, hit: _Hit) -> list[Entry]:
+        """The entries that a break in a helper costs; of one in an entry itself only that one."""
+        own = hit.event.function.node
+        if any(entry.function.node is own for entry in hit.entries):
+            return [hit.entry]
+        return hit.entries or [hit.entry]
+
+    def _entry_names(self, hit: _Hit) -> tuple[EntryName, ...]:
+        return tuple(
+            EntryName(entry.name, None if entry.path == self.path else entry.path) for entry in self._costs(hit)
+        )
+
+    def _add(self, chain: list[Evidence], place: Place, path: str, message: str, engine: Engine) -> None:
+        span = self._span(place, path, engine)
+        if span is not None:
+            item = Evidence(span, message, None if path == self.path else path)
+            if item not in chain:
+                chain.append(item)
+
+    def _span(self, place: Place, path: str, engine: Engine) -> Span | None:
+        if path == self.path:
+            return self.parsed.resolve(place)
+        return engine.loader.resolve(place, path)
+
+
+def _header_end(stmt: ast.stmt) -> int:
+    """Last line of a statement, of a compound one that of its header."""
+    body = getattr(stmt, "body", None)
+    if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
+        return max(stmt.lineno, body[0].lineno - 1)
+    return stmt.end_lineno or stmt.lineno
+
+
+def _part_of_another(event: Event, calls: frozenset[int]) -> bool:
+    """Whether the statement around an event is reported in its place (one site, one code)."""
+    if event.in_test and event.kind in ("extract", "dynamic", "index"):
+        return True
+    if event.kind == "text" and isinstance(event.stmt, ast.Expr) and id(event.stmt.value) in calls:
+        return True  # text made for a print or log call
+    if event.context.data_branches and event.kind in ("print", "log", "warn"):
+        return any(only_effects(stmt, calls) for stmt in event.context.data_branches)
+    return False
+
+
+def _silent_functions(parsed: Parsed, module: Module) -> set[str]:
+    """Functions the file adds to ``torch._dynamo.config.reorderable_logging_functions`` and the like."""
+    found: set[str] = set()
+    for chunk in parsed.chunks:
+        if not any(name in chunk.text for name in SILENT_REGISTRIES):
+            continue
+        for top in chunk.nodes:
+            for node in ast.walk(top):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+                    owner = module.dotted(node.func.value) or ""
+                    if owner.rpartition(".")[2] in SILENT_REGISTRIES:
+                        items = (
+                            node.args[0].elts if isinstance(node.args[0], (ast.Set, ast.List, ast.Tuple)) else node.args
+                        )
+                        found |= {name for item in items if (name := module.dotted(item)) is not None}
+    return found

@@ -1,0 +1,286 @@
+"""Which functions of a project may call a function, found by name over summaries of all its files.
+
+The way back from a function to the compiled code that reaches it.  Names only: a method may be mentioned on an
+object of any class.  Whoever asks verifies the answer by analysing the callers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from graphmend_lsp.model.program import Caller
+from graphmend_lsp.model.regions import NOT_IN_FORWARD
+from graphmend_lsp.project import files, layout, store
+from graphmend_lsp.project.discover import discover
+from graphmend_lsp.project.summary import Summary, Unit, summarise
+
+MAX_FILES = 6000
+"""Of a larger project only so many files, in order of path, are seen."""
+_FRESH = 2.0
+"""Seconds for which a listing of the project's folders is trusted."""
+_MAX_UNITS = 400
+"""How many functions are followed back from one before the search ends."""
+_MAX_ROOTS = 24
+_MAX_STEPS = 6
+"""How long a way of calls may be."""
+_CALLED = ("forward", "__call__")
+
+
+class Index:
+    """Summaries of the files under one root, brought up to date when asked.
+
+    ``overlay`` holds the texts of open buffers by absolute path.
+    """
+
+    def __init__(self, root: str, flat: bool = False) -> None:
+        self.root = root
+        self.flat = flat
+        """Whether only the files in the folder itself and the packages directly in it belong to the project."""
+        self._rows: dict[str, store.Row] | None = None
+        self._buffers: dict[str, tuple[str, Summary]] = {}
+        self._checked = 0.0
+        self._generation = 0
+        self._stored: _Mentions | None = None
+        """Where names are mentioned, in the files as they are on disk."""
+        self._graph: _Graph | None = None
+        self._answers: dict[tuple[str, tuple[str, ...], tuple[str, ...]], tuple[Caller, ...]] = {}
+
+    def callers(
+        self, path: str, functions: tuple[str, ...], named: tuple[str, ...], overlay: Mapping[str, str]
+    ) -> tuple[Caller, ...]:
+        """See ``ProgramView.callers``."""
+        self._refresh(overlay)
+        key = (path, functions, named)
+        if key not in self._answers:
+            if self._stored is None:
+                self._stored = _mentions((p, row[2]) for p, row in (self._rows or {}).items())
+            if self._graph is None:
+                summaries = {p: row[2] for p, row in (self._rows or {}).items()}
+                buffers = {p: summary for p, (_, summary) in self._buffers.items()}
+                self._graph = _Graph(summaries | buffers, self._stored, buffers)
+            self._answers[key] = tuple(self._graph.callers(path, functions, frozenset(named)))
+        return self._answers[key]
+
+    # -- keeping up to date --------------------------------------------------------------------------
+
+    def _refresh(self, overlay: Mapping[str, str]) -> None:
+        now = time.monotonic()
+        if self._rows is None or now - self._checked > _FRESH:
+            self._read_disk()
+            self._checked = time.monotonic()
+        changed = False
+        for path in [p for p in self._buffers if p not in overlay]:
+            del self._buffers[path]
+            changed = True
+        rows = self._rows or {}
+        for path, text in overlay.items():
+            known = self._buffers.get(path)
+            if path not in rows or (known is not None and known[0] is text):
+                continue
+            summary = _summary(path, text)
+            changed = changed or (known[1] if known is not None else rows[path][2]) != summary
+            self._buffers[path] = (text, summary)
+        if changed:
+            self._forget()
+
+    def _forget(self) -> None:
+        self._graph = None
+        self._answers.clear()
+
+    def _read_disk(self) -> None:
+        first = self._rows is None
+        known = store.load(self.root) if self._rows is None else self._rows
+        now: dict[str, store.Row] = {}
+        fresh: list[tuple[str, store.Row]] = []
+        for path in self._files():
+            try:
+                state = os.stat(path)
+            except OSError:
+                continue
+            row = known.get(path)
+            if row is None or row[:2] != (state.st_mtime_ns, state.st_size):
+                try:
+                    text = files.read(path).text
+                except files.SourceError:
+                    text = ""
+                row = (state.st_mtime_ns, state.st_size, _summary(path, text))
+                fresh.append((path, row))
+            now[path] = row
+        gone = [path for path in known if path not in now]
+        if first or fresh or gone:
+            self._rows = now
+            self._stored = None
+            self._forget()
+            store.save(fresh, gone if not self.flat else ())
+
+    def _files(self) -> list[str]:
+        if not self.flat:
+            return [path for path, _ in discover([self.root]).files[:MAX_FILES]]
+        found: list[str] = []
+        try:
+            with os.scandir(self.root) as entries:
+                for entry in entries:
+                    if entry.is_dir() and os.path.isfile(os.path.join(entry.path, "__init__.py")):
+                        found += [path for path, _ in discover([entry.path]).files]
+                    elif entry.name.endswith(".py") and entry.is_file():
+                        found.append(entry.path)
+        except OSError:
+            pass
+        return sorted(found)[:MAX_FILES]
+
+
+def _summary(path: str, text: str) -> Summary:
+    module, is_package = layout.module_name(path)
+    return summarise(text, module, is_package)
+
+
+_Mentions = dict[str, list[tuple[str, Unit]]]
+"""For each name the units that mention it, with their files."""
+
+
+def _mentions(summaries: Iterable[tuple[str, Summary]]) -> _Mentions:
+    found: _Mentions = {}
+    for path, summary in summaries:
+        for unit in summary.units:
+            item = (path, unit)
+            for name in unit.names.split():
+                found.setdefault(name, []).append(item)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A function on the way back, with the number of calls so far; ``via`` as in ``Caller``."""
+
+    path: str
+    qualname: str
+    count: int
+    via: tuple[str, str, str]
+
+
+class _Graph:
+    """One state of all summaries, with the imports between files."""
+
+    def __init__(self, summaries: Mapping[str, Summary], stored: _Mentions, buffers: Mapping[str, Summary]) -> None:
+        self._summaries = summaries
+        self._stored = stored
+        self._buffered = _mentions(buffers.items())
+        self._buffers = buffers
+        self._paths: dict[str, str] = {}
+        for path, summary in summaries.items():
+            self._paths.setdefault(summary.module, path)
+        self._users: dict[str, set[str]] = {}
+        """For each file those that import it or something from it."""
+        for path, summary in summaries.items():
+            for target in {*(t for _, t in summary.imports), *summary.stars}:
+                source = self._paths.get(target) or self._paths.get(target.rpartition(".")[0])
+                if source is not None and source != path:
+                    self._users.setdefault(source, set()).add(path)
+        self._dependents: dict[str, frozenset[str]] = {}
+
+    def callers(self, path: str, functions: tuple[str, ...], named: frozenset[str]) -> Iterator[Caller]:
+        if path not in self._summaries:
+            return
+        for user in sorted(self._users.get(path, ())):
+            if self._summaries[user].compiles:
+                yield Caller(self._summaries[user].module, "")
+        for function in functions:
+            yield from itertools.islice(self._roots(path, function, named), _MAX_ROOTS)
+
+    def _roots(self, path: str, function: str, named: frozenset[str]) -> Iterator[Caller]:
+        """Entries in other files from which a function may be reached, the nearest first."""
+        seen = {(path, function)}
+        todo: deque[_Step] = deque([_Step(path, function, 0, ("", "", ""))])
+        while todo and len(seen) < _MAX_UNITS:
+            step = todo.popleft()
+            if step.count >= _MAX_STEPS:
+                break
+            for place, unit in self._mentions(step.path, step.qualname):
+                if (place, unit.qualname) in seen:
+                    continue
+                seen.add((place, unit.qualname))
+                summary = self._summaries[place]
+                via = step.via
+                if place != path and not via[0]:
+                    via = (summary.module, unit.qualname, step.qualname)
+                root = self._root(summary, unit)
+                if root is None:
+                    todo.append(_Step(place, unit.qualname, step.count + 1, via))
+                    if summary.compiles or not named.isdisjoint((unit.qualname, unit.name)):
+                        root = unit.qualname
+                if root is not None and place != path:
+                    yield Caller(summary.module, root, function, via, step.count + 1)
+
+    def _root(self, summary: Summary, unit: Unit) -> str | None:
+        """The entry that a function is or sets up: ``forward``, also where it is mentioned in ``__init__``."""
+        owner, _, name = unit.qualname.rpartition(".")
+        if owner and name in _CALLED:
+            return unit.qualname if summary.torch or name == "forward" else None
+        cls = owner if name == "__init__" else unit.qualname
+        if name == "__init__" or not owner:
+            for called in _CALLED:
+                if any(u.qualname == f"{cls}.{called}" for u in summary.units):
+                    return f"{cls}.{called}"
+        return None
+
+    def _mentions(self, path: str, qualname: str) -> Iterator[tuple[str, Unit]]:
+        """Units that may use a function, method or global, those of the same folder first."""
+        owner, _, name = qualname.rpartition(".")
+        if name.startswith("__") or name in NOT_IN_FORWARD:
+            return
+        own = self._summaries[path]
+        yield from ((path, unit) for unit in own.units if unit.qualname != qualname and unit.mentions(name))
+        found: list[tuple[str, Unit]] = []
+        for local, places in self._names_of(path, owner, name):
+            found += [(place, unit) for place, unit in self._mentioning(local) if place in places and place != path]
+        folder = os.path.dirname(path)
+        ordered = sorted(found, key=lambda f: (os.path.dirname(f[0]) != folder, self._size(f[0]), f[0], f[1].qualname))
+        yield from dict.fromkeys(ordered)
+
+    def _mentioning(self, name: str) -> Iterator[tuple[str, Unit]]:
+        yield from (item for item in self._stored.get(name, ()) if item[0] not in self._buffers)
+        yield from self._buffered.get(name, ())
+
+    def _names_of(self, path: str, owner: str, name: str) -> Iterator[tuple[str, AbstractSet[str]]]:
+        """What a function is called in other files, and in which; renamed re-exports are not followed."""
+        dependents = self._dependents_of(path)
+        if owner:
+            yield name, dependents
+            return
+        module = self._summaries[path].module
+        renamed: dict[str, set[str]] = {name: set()}
+        for place in dependents:
+            summary = self._summaries[place]
+            if summary.stars:
+                renamed[name].add(place)
+            for local, target in summary.imports:
+                if target.rpartition(".")[2] == name:
+                    renamed.setdefault(local, set()).add(place)
+                elif target == module or module.startswith(f"{target}."):
+                    renamed[name].add(place)
+        yield from renamed.items()
+
+    def _size(self, path: str) -> int:
+        """Small files are cheap to analyse."""
+        return len(self._summaries[path].units)
+
+    def _dependents_of(self, path: str) -> frozenset[str]:
+        """Files that import a file, directly or through others."""
+        known = self._dependents.get(path)
+        if known is None:
+            found: set[str] = set()
+            todo = [path]
+            while todo:
+                for user in self._users.get(todo.pop(), ()):
+                    if user not in found:
+                        found.add(user)
+                        todo.append(user)
+            found.discard(path)
+            known = self._dependents[path] = frozenset(found)
+        return known

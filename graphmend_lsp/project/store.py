@@ -1,0 +1,80 @@
+"""Summaries kept on disk between runs, one row a file; several processes may use it at once.
+
+What is in it can always be made again: whatever goes wrong here costs time, never an answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from graphmend_lsp.project.cache import cache_folder
+from graphmend_lsp.project.summary import Summary
+
+_NAME = "index-2.sqlite"
+"""The number changes with the form of what is stored."""
+_WAIT = 2.0
+"""Seconds to wait for another process that is writing."""
+Row = tuple[int, int, Summary]
+"""Modification time in ns, size in bytes, summary."""
+
+
+def load(root: str) -> dict[str, Row]:
+    """What is stored of the files under a folder, by path."""
+    found: dict[str, Row] = {}
+    low, high = os.path.join(root, ""), os.path.join(root, "")[:-1] + chr(ord(os.sep) + 1)
+    for path, mtime, size, data in _run(
+        "SELECT path, mtime, size, data FROM files WHERE path >= ? AND path < ?", low, high
+    ):
+        try:
+            found[path] = (mtime, size, Summary.decode(json.loads(data)))
+        except (ValueError, TypeError):
+            continue
+    return found
+
+
+def save(rows: Iterable[tuple[str, Row]], gone: Iterable[str]) -> None:
+    """Store new and changed files; drop those that are gone."""
+    changed = [(path, row[0], row[1], json.dumps(row[2].encode())) for path, row in rows]
+    lost = [(path,) for path in gone]
+    if not changed and not lost:
+        return
+    try:
+        os.makedirs(cache_folder(), exist_ok=True)
+    except OSError:
+        return
+    _run("REPLACE INTO files VALUES (?, ?, ?, ?)", many=changed)
+    _run("DELETE FROM files WHERE path = ?", many=lost)
+
+
+def _run(statement: str, *values: str, many: list[Any] | None = None) -> list[Any]:
+    try:
+        import sqlite3
+    except ImportError:  # a Python built without it
+        return []
+    path = os.path.join(cache_folder(), _NAME)
+    if many is None and not os.path.exists(path):
+        return []
+    try:
+        connection = sqlite3.connect(path, timeout=_WAIT)
+        try:
+            with connection:
+                connection.execute(
+                    "CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, mtime INTEGER, size INTEGER, data TEXT)"
+                )
+                if many is not None:
+                    connection.executemany(statement, many)
+                    return []
+                return connection.execute(statement, values).fetchall()
+        finally:
+            connection.close()
+    except sqlite3.OperationalError:  # locked, read-only, disk full
+        return []
+    except sqlite3.DatabaseError:  # not a database: start anew
+        try:
+            os.unlink(path)
+        except OSError:
+            pass
+        return []

@@ -1,0 +1,182 @@
+"""What a file looks like from outside: its imports, and which names each of its functions mentions.
+
+Read from the text by its layout, without parsing: a name in a string or comment counts as mentioned.  A summary may
+therefore name too much, never too little; what it suggests is verified by the analysis (``check``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_IMPORT = re.compile(
+    r"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|(?:[^\n\\#;]|\\\r?\n)+)|^[ \t]*import[ \t]+([^\n#;]+)", re.M
+)
+_ALIAS = re.compile(r"([\w.]+)(?:\s+as\s+(\w+))?")
+_TOP = re.compile(
+    r"^(?:(@)|(?:async[ \t]+)?def[ \t]+(\w+)|class[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]+)?=(?!=)|[^\s#)\]}])", re.M
+)
+_METHOD = re.compile(r"^([ \t]+)(?:(@)|(?:async[ \t]+)?def[ \t]+(\w+))", re.M)
+_NAME = re.compile(r"\.(\w\w+)|@([\w.]+)|(?<![\w.])([A-Za-z_]\w+)[ \t]*(?=[(,)\]}\r\n])")
+_KEYWORDS = frozenset(
+    "if elif else while for in not and or is return yield raise assert with as def class lambda None True False self "
+    "print super len range isinstance hasattr getattr setattr int float bool str list tuple dict set zip enumerate "
+    "torch nn Tensor Optional Union shape size dtype device".split()
+)
+_COMPILES = re.compile(r"\bcompile\b|torch\.export\b|_dynamo\.optimize|support_torch_compile")
+_QUOTED = re.compile(
+    r'#[^\n]*|(""")(?:\\.|[^\\])*?(?:"""|\Z)'
+    r"|(''')(?:\\.|[^\\])*?(?:'''|\Z)"
+    r'|"(?:\\.|[^"\\\n])*"'
+    r"|'(?:\\.|[^'\\\n])*'",
+    re.S,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A function, method, class body or global of a file; ``names`` are what it mentions, between spaces."""
+
+    qualname: str
+    names: str
+
+    @property
+    def name(self) -> str:
+        return self.qualname.rpartition(".")[2]
+
+    def mentions(self, name: str) -> bool:
+        return f" {name} " in self.names
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One file.
+
+    ``imports`` are pairs of the local name and the absolute dotted target, ``stars`` the modules of
+    ``from module import *``; ``compiles`` says whether it may compile or export anything itself, ``torch`` whether
+    it names torch.
+    """
+
+    module: str
+    imports: tuple[tuple[str, str], ...]
+    stars: tuple[str, ...]
+    compiles: bool
+    torch: bool
+    units: tuple[Unit, ...]
+
+    def encode(self) -> list[object]:
+        """Plain data for ``json``."""
+        units = [[unit.qualname, unit.names] for unit in self.units]
+        return [self.module, [list(pair) for pair in self.imports], list(self.stars), self.compiles, self.torch, units]
+
+    @classmethod
+    def decode(cls, data: list[object]) -> Summary:
+        """The opposite of ``encode``.
+
+        Raises:
+            ValueError, TypeError: not what ``encode`` made.
+        """
+        module, imports, stars, compiles, torch, units = data
+        if not (isinstance(module, str) and isinstance(compiles, bool) and isinstance(torch, bool)):
+            raise ValueError("not a summary")
+        pairs: list[tuple[str, str]] = [(str(local), str(target)) for local, target in imports]  # type: ignore[attr-defined]
+        made = [Unit(str(qualname), str(names)) for qualname, names in units]  # type: ignore[attr-defined]
+        return cls(module, tuple(pairs), tuple(str(s) for s in stars), compiles, torch, tuple(made))  # type: ignore[attr-defined]
+
+
+def summarise(text: str, module: str, is_package: bool) -> Summary:
+    """The summary of a file's text; never raises."""
+    package = module if is_package else module.rpartition(".")[0]
+    text = _QUOTED.sub(_shortened, text)
+    imports: list[tuple[str, str]] = []
+    stars: list[str] = []
+    for base, names, plain in _IMPORT.findall(text):
+        if plain:
+            for target, local in _ALIAS.findall(plain):
+                imports.append((local or target, target))
+            continue
+        source = _absolute(base, package)
+        if names.strip(" ()\t") == "*":
+            stars.append(source)
+            continue
+        for name, local in _ALIAS.findall(names):
+            imports.append((local or name, f"{source}.{name}"))
+    compiles = _COMPILES.search(text) is not None
+    units = tuple(_units(_IMPORT.sub("", text)))
+    return Summary(module, tuple(dict.fromkeys(imports)), tuple(dict.fromkeys(stars)), compiles, "torch" in text, units)
+
+
+def _shortened(match: re.Match[str]) -> str:
+    """Long strings, whose lines look like code, and comments go; short strings stay."""
+    if match[1] or match[2]:
+        return '""'
+    return "" if match[0].startswith("#") else match[0]
+
+
+def _absolute(base: str, package: str) -> str:
+    stripped = base.lstrip(".")
+    level = len(base) - len(stripped)
+    if not level:
+        return base
+    parts = package.split(".") if package else []
+    parts = parts[: len(parts) - (level - 1)]
+    return ".".join([*parts, stripped] if stripped else parts)
+
+
+def _units(text: str) -> Iterator[Unit]:
+    """The parts of a file; decorators belong to what they decorate."""
+    starts: list[tuple[int, str, bool]] = []
+    pending: int | None = None
+    for match in _TOP.finditer(text):
+        decorator, function, cls, target = match.groups()
+        if decorator:
+            pending = match.start() if pending is None else pending
+            continue
+        start = match.start() if pending is None else pending
+        pending = None
+        starts.append((start, function or cls or target or "", cls is not None))
+    ends = [*(start for start, _, _ in starts[1:]), len(text)][: len(starts)]
+    plain: list[str] = []
+    for (start, name, is_class), end in zip(starts, ends, strict=True):
+        block = text[start:end]
+        if is_class:
+            yield from _class_units(block, name)
+        elif name:
+            yield Unit(name, _names(block))
+        else:
+            plain.append(block)
+    if plain:
+        yield Unit("", _names("\n".join(plain)))
+
+
+def _class_units(block: str, name: str) -> Iterator[Unit]:
+    found = list(_METHOD.finditer(block))
+    if not found:
+        yield Unit(name, _names(block))
+        return
+    indent = min((m.group(1) for m in found), key=len)
+    starts: list[tuple[int, str]] = []
+    pending: int | None = None
+    for match in found:
+        if match.group(1) != indent:
+            continue
+        if match.group(2):
+            pending = match.start() if pending is None else pending
+            continue
+        starts.append((match.start() if pending is None else pending, match.group(3)))
+        pending = None
+    ends = [*(start for start, _ in starts[1:]), len(block)][: len(starts)]
+    yield Unit(name, _names(block[: starts[0][0]] if starts else block))
+    for (start, method), end in zip(starts, ends, strict=True):
+        yield Unit(f"{name}.{method}", _names(block[start:end]))
+
+
+def _names(block: str) -> str:
+    found: set[str] = set()
+    for attribute, decorator, plain in _NAME.findall(block):
+        if decorator:
+            found.update(decorator.split("."))
+        else:
+            found.add(attribute or plain)
+    return f" {' '.join(sorted(found - _KEYWORDS))} "

@@ -1,0 +1,191 @@
+"""What one file's compiled code is: its entries, those of other files that reach it, and the facts of both.
+
+Facts are used again from check to check as long as nothing that an entry can look at has changed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from graphmend_lsp.callers import Search
+from graphmend_lsp.flow.engine import Engine
+from graphmend_lsp.flow.events import Facts
+from graphmend_lsp.model.closure import Closures
+from graphmend_lsp.model.module import ClassInfo, FunctionInfo, Loader, Module
+from graphmend_lsp.model.program import ProgramView
+from graphmend_lsp.model.regions import Entry, entries
+from graphmend_lsp.parse import Parsed
+from graphmend_lsp.settings import Settings
+
+_MAX_ENGINES = 6
+"""After so many partial analyses everything is analysed anew, so that old ones do not pile up in memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """An entry with all that it reaches.
+
+    ``facts`` are those of every function called, each calling context once; ``direct`` the ids of those that no
+    other entry of the check lies before: a break there is this entry's cost.
+    """
+
+    entry: Entry
+    engine: Engine
+    facts: tuple[Facts, ...]
+    direct: frozenset[int]
+
+
+@dataclass(frozen=True, eq=False)
+class _Reused:
+    """Facts of an entry, with the chunks they may depend on and the engine that found them."""
+
+    closure: frozenset[int]
+    facts: Facts
+    engine: Engine
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """What one check leaves to the next: the facts of each entry, by the entry's node and receiver."""
+
+    entries: dict[tuple[ast.AST, str], _Reused]
+    silent: frozenset[str]
+
+    def holds(self, program: ProgramView, silent: frozenset[str]) -> bool:
+        """Whether nothing outside the file has changed, and not too much has piled up."""
+        engines = {kept.engine for kept in self.entries.values()}
+        return (
+            self.silent == silent
+            and len(engines) <= _MAX_ENGINES
+            and all(engine.loader.unchanged(program) for engine in engines)
+        )
+
+
+class Reach:
+    """The regions of one file, for one check."""
+
+    def __init__(
+        self, path: str, parsed: Parsed, program: ProgramView, settings: Settings, before: Kept | None
+    ) -> None:
+        self.path = path
+        self.program = program
+        self.settings = settings
+        loader = Loader(program)
+        self.module: Module = loader.module(path, parsed)
+        self.engine = Engine(loader)
+        self.callers: dict[ast.AST, list[Facts]] = {}
+        self._before = before
+        self._kept: dict[tuple[ast.AST, str], _Reused] = {}
+        self._closures = Closures(self.module)
+        self._outer: dict[Engine, frozenset[int]] = {}
+
+    def regions(self, silent: frozenset[str]) -> tuple[list[Region], Kept]:
+        """All regions, those of explicit entries first; ``silent`` are functions whose calls never break."""
+        self.engine.silent |= silent
+        before = self._before
+        self._before = before if before is not None and before.holds(self.program, silent) else None
+        own = entries(self.module, self.settings.entries, self.engine)
+        nodes = {entry.function.node for entry in own}
+        found = [(entry, kept) for entry in own if (kept := self._facts(entry)) is not None]
+        found += self._outside(found)
+        nodes |= {entry.function.node for entry, _ in found}
+        found.sort(key=lambda pair: not pair[0].explicit)
+        regions = [self._region(entry, kept, nodes) for entry, kept in found]
+        return regions, Kept(self._kept, silent)
+
+    def _facts(self, entry: Entry) -> _Reused | None:
+        """Facts of an entry: those of the last check where nothing they can see has changed, else new ones."""
+        function = entry.function
+        key = _key(entry)
+        kept = self._kept.get(key)
+        if kept is not None:
+            return kept
+        kept = self._before.entries.get(key) if self._before is not None else None
+        if kept is None or kept.closure != self._closure(function, kept.engine):
+            facts = self.engine.generic(function)
+            if facts is None:
+                return None
+            kept = _Reused(self._closure(function, self.engine), facts, self.engine)
+        self._kept[key] = kept
+        return kept
+
+    def _closure(self, function: FunctionInfo, engine: Engine) -> frozenset[int]:
+        """The chunks of this file that an entry can look at."""
+        closure = self._closures.of(function.chunk.id)
+        if function.receiver is not None:
+            closure |= self._closures.of(function.receiver.chunk.id)
+        if function.module is not self.module and (
+            function.receiver is None or function.receiver.module is not self.module
+        ):
+            if engine not in self._outer:
+                self._outer[engine] = self._closures.of_texts(engine.loader.other_texts())
+            closure |= self._outer[engine]
+        return closure
+
+    def _region(self, entry: Entry, kept: _Reused, nodes: AbstractSet[ast.AST]) -> Region:
+        """Everything an entry reaches; the calls are noted in ``callers``."""
+        found: dict[int, Facts] = {}
+        todo = [kept.facts]
+        while todo:
+            facts = todo.pop()
+            if id(facts) in found:
+                continue
+            found[id(facts)] = facts
+            for callee in facts.callees:
+                self.callers.setdefault(callee.function.node, []).append(facts)
+                todo.append(callee)
+        direct: set[int] = set()
+        todo = [kept.facts]
+        while todo:
+            facts = todo.pop()
+            if id(facts) not in direct:
+                direct.add(id(facts))
+                todo += [callee for callee in facts.callees if callee.function.node not in nodes]
+        return Region(entry, kept.engine, tuple(found.values()), frozenset(direct))
+
+    # -- other files -----------------------------------------------------------------------------
+
+    def _outside(self, own: list[tuple[Entry, _Reused]]) -> Iterator[tuple[Entry, _Reused]]:
+        """Entries of other files that compile or reach functions of this one, as far as the search finds them."""
+        inside = {name for _, kept in own for name in self._reached(kept.facts)}
+        search = Search(self.module, self.engine, self.program, self.settings.entries, inside)
+        explicit = {_key(entry): entry.explicit for entry, _ in own}
+        for entry in search.run():
+            key = _key(entry)
+            if key in explicit and (explicit[key] or not entry.explicit):
+                continue
+            implied_here = key in explicit
+            explicit[key] = entry.explicit
+            kept = self._facts(entry)
+            if kept is None:
+                continue
+            reached = self._reached(kept.facts)
+            search.note(reached)
+            if reached or implied_here:
+                yield entry, kept
+
+    def _reached(self, start: Facts) -> set[str]:
+        """Functions of this file that an entry reaches, by qualified name; of a nested one its outermost function."""
+        found: set[str] = set()
+        done: set[int] = set()
+        todo = [start]
+        while todo:
+            facts = todo.pop()
+            if id(facts) in done:
+                continue
+            done.add(id(facts))
+            todo += facts.callees
+            function = facts.function
+            if function.module is self.module:
+                while function.parent is not None:
+                    function = function.parent
+                found.add(function.qualname)
+        return found
+
+
+def _key(entry: Entry) -> tuple[ast.AST, str]:
+    receiver: ClassInfo | None = entry.function.receiver
+    return entry.function.node, receiver.qualname if receiver is not None else ""
