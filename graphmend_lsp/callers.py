@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from graphmend_lsp.flow.engine import Engine
 from graphmend_lsp.flow.suspects import may_break
 from graphmend_lsp.model.module import ClassInfo, FunctionInfo, Module
-from graphmend_lsp.model.program import Caller, ProgramView
+from graphmend_lsp.model.program import Caller, Mention, ProgramView
 from graphmend_lsp.model.regions import Entry, entries
 from graphmend_lsp.model.walk import walk
 
@@ -86,41 +86,25 @@ class Search:
 
     def _form(self, caller: Caller) -> _Form | None:
         """How a function of the file is called where the way leaves it; None if the name means something else."""
-        where, qualname, name = caller.via
-        target = self._module.find(name)
-        if not where or not isinstance(target, FunctionInfo):
+        via = caller.via
+        target = self._module.find(via.target) if via is not None else None
+        if via is None or not isinstance(target, FunctionInfo):
             return frozenset()
-        module = self._engine.loader.load(where)
-        if module is None or not self._means(module, qualname, target):
+        module = self._engine.loader.load(via.module)
+        if module is None or not self._means(module, via, target):
             return None
-        user = module.find(qualname)
-        if user is None:
-            return frozenset()
-        names = self._local_names(module, target)
-        calls = (node for node in walk(user.node) if isinstance(node, ast.Call))
-        return frozenset(_signature(call) for call in calls if _last(call.func) in names)
+        user = module.find(via.qualname)
+        calls = (node for node in walk(user.node) if isinstance(node, ast.Call)) if user is not None else ()
+        return frozenset(_signature(call) for call in calls if _last(call.func) == via.name)
 
-    def _means(self, module: Module, qualname: str, target: FunctionInfo) -> bool:
+    def _means(self, module: Module, via: Mention, target: FunctionInfo) -> bool:
         """Whether a name in another file is this file's function, as far as imports and bases tell."""
         if target.cls is not None:
-            owner = module.find(qualname.rpartition(".")[0] or qualname)
+            owner = module.find(via.qualname.rpartition(".")[0] or via.qualname)
             inherits = isinstance(owner, ClassInfo) and self._engine.method(owner, target.name) is target
             return inherits or target.cls.name in module.bindings
-        named = [d for d in _imports(module) if d.rpartition(".")[2] == target.name]
-        return not named or any(self._engine.loader.origin(dotted) is target for dotted in named)
-
-    def _local_names(self, module: Module, target: FunctionInfo) -> set[str]:
-        renamed = {
-            local
-            for local, bindings in module.bindings.items()
-            if any(b.kind == "import" and b.target.rpartition(".")[2] == target.name for b in bindings)
-        }
-        return renamed | {target.name}
-
-
-def _imports(module: Module) -> Iterator[str]:
-    for bindings in module.bindings.values():
-        yield from (b.target for b in bindings if b.kind == "import")
+        imports = [b.target for b in module.bindings.get(via.name, ()) if b.kind == "import"]
+        return not imports or any(self._engine.loader.origin(dotted) is target for dotted in imports)
 
 
 def _signature(call: ast.Call) -> tuple[str, ...]:

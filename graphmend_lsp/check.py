@@ -73,12 +73,9 @@ def check(
     problems: tuple[Problem, ...] = ()
     if parsed.failure is not None:
         problems = (Problem(path, parsed.failure.line, parsed.failure.message),)
-    found: list[tuple[Finding, Site | None]] = []
-    kept: Kept | None = None
-    if "torch" in text or settings.entries or _may_use_torch(text):
-        before = previous.kept if previous is not None and previous.path == path else None
-        reach = Reach(path, parsed, program or NoProgram(), settings, before)
-        found, kept = Judge(reach, parsed, settings).run()
+    before = previous.kept if previous is not None and previous.path == path else None
+    reach = Reach(path, parsed, program or NoProgram(), settings, before)
+    found, kept = Judge(reach, parsed, settings).run()
     marks = suppressions(text)
     shown = [(f, s) for f, s in found if not _suppressed(f, marks)]
     unused = [mark for mark in marks if mark.unused and _judged(mark, settings)]
@@ -95,11 +92,6 @@ def check(
         tuple(s for _, s in shown),
         kept,
     )
-
-
-def _may_use_torch(text: str) -> bool:
-    """A file can subclass a project's own module class without naming torch."""
-    return "def forward" in text
 
 
 def _judged(mark: Suppression, settings: Settings) -> bool:

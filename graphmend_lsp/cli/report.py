@@ -120,6 +120,10 @@ def as_json(results: Iterable[Checked], problems: Iterable[Problem]) -> dict[str
                     "message": finding.message,
                     "severity": finding.severity,
                     "entry": finding.entry,
+                    "entries": [
+                        {"name": entry.name, "path": finding.path if entry.path is None else entry.path}
+                        for entry in finding.entries
+                    ],
                     "confidence": finding.confidence,
                     "evidence": [
                         {

@@ -31,6 +31,9 @@ from graphmend_lsp.flow.values import (
 from graphmend_lsp.model.attributes import ANY, name_pattern
 from graphmend_lsp.model.module import ClassInfo
 
+_PLAIN = {f"builtins.{kind.__name__}": kind for kind in (bool, int, float, complex, str, bytes, list, tuple, dict)}
+"""Classes for which ``isinstance`` of a constant is known."""
+
 
 class Builtins(Methods):
     """Evaluates calls of functions known by their dotted name."""
@@ -120,6 +123,11 @@ class Builtins(Methods):
     def _isinstance(self, name: str, first: Value | None, node: ast.Call) -> Value:
         if name != "isinstance" or len(node.args) != 2 or first is None or first.null is not Null.NEVER:
             return BOOL
+        if first.const is not MISSING:
+            kinds = [_PLAIN.get(self.module.dotted(item) or "") for item in type_nodes(node.args[1])]
+            if any(kind is not None and isinstance(first.const, kind) for kind in kinds):
+                return TRUE
+            return FALSE if all(kinds) else BOOL
         tensor = [self.is_tensor_class(item) for item in type_nodes(node.args[1])]
         if first.kind is Kind.TENSOR and not first.mixed and not first.array:
             return TRUE if any(t is True for t in tensor) else FALSE if all(t is False for t in tensor) else BOOL

@@ -271,7 +271,12 @@ class Engine(Classes):
         if facts is not None and wrapper is not None:
             inner = wrapper.function
             outer_key = (inner.node, ("generic", function))
-            outer = self._kept(outer_key, inner, self.entry_params(inner), wrapper.env, 1)
+            params = self.entry_params(inner)
+            names = function.decorator_names()
+            first = next(iter((*inner.node.args.posonlyargs, *inner.node.args.args)), None)
+            if first is not None and function.cls is not None and "builtins.staticmethod" not in names:
+                params[first.arg] = self._receiver(function, names)
+            outer = self._kept(outer_key, inner, params, wrapper.env, 1)
             if outer is not None:
                 facts.callees.append(outer)  # reached from the same entry
         return facts

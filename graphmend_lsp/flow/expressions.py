@@ -520,7 +520,7 @@ class Expressions(Narrowing):
             return join_all(tuple(found)) or UNKNOWN
         if kind is Kind.NAMESPACE:
             if isinstance(value.ref, Module):
-                return self.engine.global_value(value.ref, name)
+                return self.engine.module_attribute(value.ref, name)
             return self.engine.external(f"{value.ref}.{name}")
         if kind is Kind.TENSOR:
             return self._tensor_attribute(value, name, node)

@@ -117,6 +117,12 @@ class Names:
             result = join(result, value)
         return result
 
+    def module_attribute(self, module: Module, name: str) -> Value:
+        """``module.name``: a global of the module, or a module of the package."""
+        if name not in module.bindings and module.name and self.loader.load(f"{module.name}.{name}") is not None:
+            return self.external(f"{module.name}.{name}")
+        return self.global_value(module, name)
+
     def _star_import(self, module: Module, name: str) -> Value:
         for base in module.star_imports:
             other = self.loader.load(base)

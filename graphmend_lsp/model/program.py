@@ -20,18 +20,27 @@ class RuntimePlace:
 
 
 @dataclass(frozen=True)
+class Mention:
+    """A function of another file, by module and qualified name, that mentions ``target`` of this one as ``name``."""
+
+    module: str
+    qualname: str
+    target: str
+    name: str
+
+
+@dataclass(frozen=True)
 class Caller:
     """A function of another file from which ``function`` of this one may be reached, judged by names alone.
 
     ``module`` is the dotted name of the other file.  Where ``qualname`` is empty it is the file as a whole,
-    which may compile something of this one.  ``via`` is where the way leaves this file: module and qualified name
-    of a function there, and the function of this file that it mentions.  ``steps`` is the length of the way.
+    which may compile something of this one.  ``via`` is where the way leaves this file; ``steps`` is its length.
     """
 
     module: str
     qualname: str
     function: str = ""
-    via: tuple[str, str, str] = ("", "", "")
+    via: Mention | None = None
     steps: int = 0
 
 

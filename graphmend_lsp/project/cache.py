@@ -1,8 +1,12 @@
-"""Where what can be computed again is kept between runs."""
+"""Where what can be computed again is kept between runs.
+
+Not platformdirs, though it does the same: importing it takes longer than all that the import hook does at start.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 
 VARIABLE = "GRAPHMEND_CACHE_DIR"
 
@@ -12,6 +16,10 @@ def cache_folder() -> str:
     chosen = os.environ.get(VARIABLE)
     if chosen:
         return os.path.abspath(chosen)
-    from platformdirs import user_cache_dir
-
-    return user_cache_dir("graphmend", appauthor=False)
+    home = os.path.expanduser("~")
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
+        return os.path.join(local, "graphmend", "Cache")
+    if sys.platform == "darwin":
+        return os.path.join(home, "Library", "Caches", "graphmend")
+    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache"), "graphmend")

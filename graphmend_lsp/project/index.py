@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from graphmend_lsp.model.program import Caller
+from graphmend_lsp.model.program import Caller, Mention
 from graphmend_lsp.model.regions import NOT_IN_FORWARD
 from graphmend_lsp.project import files, layout, store
 from graphmend_lsp.project.discover import discover
@@ -67,11 +67,15 @@ class Index:
             self._answers[key] = tuple(self._graph.callers(path, functions, frozenset(named)))
         return self._answers[key]
 
+    def refresh(self) -> None:
+        """Look at the disk again at the next question."""
+        self._checked = 0.0
+
     # -- keeping up to date --------------------------------------------------------------------------
 
     def _refresh(self, overlay: Mapping[str, str]) -> None:
         now = time.monotonic()
-        if self._rows is None or now - self._checked > _FRESH:
+        if self._rows is None or not self._checked or now - self._checked > _FRESH:
             self._read_disk()
             self._checked = time.monotonic()
         changed = False
@@ -161,7 +165,7 @@ class _Step:
     path: str
     qualname: str
     count: int
-    via: tuple[str, str, str]
+    via: Mention | None
 
 
 class _Graph:
@@ -196,19 +200,19 @@ class _Graph:
     def _roots(self, path: str, function: str, named: frozenset[str]) -> Iterator[Caller]:
         """Entries in other files from which a function may be reached, the nearest first."""
         seen = {(path, function)}
-        todo: deque[_Step] = deque([_Step(path, function, 0, ("", "", ""))])
+        todo: deque[_Step] = deque([_Step(path, function, 0, None)])
         while todo and len(seen) < _MAX_UNITS:
             step = todo.popleft()
             if step.count >= _MAX_STEPS:
                 break
-            for place, unit in self._mentions(step.path, step.qualname):
+            for place, unit, local in self._mentions(step.path, step.qualname):
                 if (place, unit.qualname) in seen:
                     continue
                 seen.add((place, unit.qualname))
                 summary = self._summaries[place]
                 via = step.via
-                if place != path and not via[0]:
-                    via = (summary.module, unit.qualname, step.qualname)
+                if place != path and via is None:
+                    via = Mention(summary.module, unit.qualname, step.qualname, local)
                 root = self._root(summary, unit)
                 if root is None:
                     todo.append(_Step(place, unit.qualname, step.count + 1, via))
@@ -229,41 +233,50 @@ class _Graph:
                     return f"{cls}.{called}"
         return None
 
-    def _mentions(self, path: str, qualname: str) -> Iterator[tuple[str, Unit]]:
-        """Units that may use a function, method or global, those of the same folder first."""
+    def _mentions(self, path: str, qualname: str) -> Iterator[tuple[str, Unit, str]]:
+        """Units that may use a function, method or global, with their files and the name it has there."""
         owner, _, name = qualname.rpartition(".")
         if name.startswith("__") or name in NOT_IN_FORWARD:
             return
         own = self._summaries[path]
-        yield from ((path, unit) for unit in own.units if unit.qualname != qualname and unit.mentions(name))
-        found: list[tuple[str, Unit]] = []
+        yield from ((path, unit, name) for unit in own.units if unit.qualname != qualname and unit.mentions(name))
+        found: dict[tuple[str, Unit], str] = {}
         for local, places in self._names_of(path, owner, name):
-            found += [(place, unit) for place, unit in self._mentioning(local) if place in places and place != path]
+            for place, unit in self._mentioning(local):
+                if place in places and place != path:
+                    found[place, unit] = local
         folder = os.path.dirname(path)
         ordered = sorted(found, key=lambda f: (os.path.dirname(f[0]) != folder, self._size(f[0]), f[0], f[1].qualname))
-        yield from dict.fromkeys(ordered)
+        yield from ((place, unit, found[place, unit]) for place, unit in ordered)
 
     def _mentioning(self, name: str) -> Iterator[tuple[str, Unit]]:
         yield from (item for item in self._stored.get(name, ()) if item[0] not in self._buffers)
         yield from self._buffered.get(name, ())
 
     def _names_of(self, path: str, owner: str, name: str) -> Iterator[tuple[str, AbstractSet[str]]]:
-        """What a function is called in other files, and in which; renamed re-exports are not followed."""
+        """What a function may be called in other files, and in which."""
         dependents = self._dependents_of(path)
         if owner:
             yield name, dependents
             return
         module = self._summaries[path].module
-        renamed: dict[str, set[str]] = {name: set()}
-        for place in dependents:
-            summary = self._summaries[place]
-            if summary.stars:
-                renamed[name].add(place)
-            for local, target in summary.imports:
-                if target.rpartition(".")[2] == name:
-                    renamed.setdefault(local, set()).add(place)
-                elif target == module or module.startswith(f"{target}."):
-                    renamed[name].add(place)
+        renamed: dict[str, set[str]] = {}
+        todo = [name]
+        while todo:
+            exported = todo.pop()
+            renamed.setdefault(exported, set())
+            for place in dependents:
+                summary = self._summaries[place]
+                if summary.stars:
+                    renamed[exported].add(place)
+                for local, target in summary.imports:
+                    if target.rpartition(".")[2] == exported:
+                        if local not in renamed:
+                            renamed[local] = set()
+                            todo.append(local)
+                        renamed[local].add(place)
+                    elif target == module or module.startswith(f"{target}."):
+                        renamed[exported].add(place)
         yield from renamed.items()
 
     def _size(self, path: str) -> int:

@@ -32,11 +32,27 @@ def import_root(path: str) -> str:
 
 
 def module_name(path: str) -> tuple[str, bool]:
-    """``(absolute dotted name, is it a package's __init__)`` of a file."""
+    """``(absolute dotted name, is it a package's __init__)`` of a file.
+
+    Folders without ``__init__.py`` count as packages (namespace packages) below the root of a project or its ``src``.
+    """
     stem = os.path.splitext(os.path.basename(path))[0]
     parts = [os.path.basename(folder) for folder in reversed(package_chain(path))]
     is_package = stem == "__init__" and bool(parts)
-    return ".".join(parts if is_package else [*parts, stem]), is_package
+    above = _namespaces(import_root(path))
+    return ".".join([*above, *parts] if is_package else [*above, *parts, stem]), is_package
+
+
+@lru_cache(maxsize=4096)
+def _namespaces(folder: str) -> tuple[str, ...]:
+    """The folders from a project's root, or its ``src``, down to the one in which a package or script stands."""
+    root = project_root(folder)
+    if root is None or root == folder:
+        return ()
+    parts = os.path.relpath(folder, root).split(os.sep)
+    if parts[0] == "src":
+        parts = parts[1:]
+    return tuple(parts) if all(part.isidentifier() for part in parts) else ()
 
 
 @lru_cache(maxsize=4096)

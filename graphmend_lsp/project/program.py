@@ -50,10 +50,10 @@ class SourceCache:
             found = self._indexes[key] = Index(*key)
         return found
 
-    def forget(self) -> None:
-        """Drop every text read so far."""
-        self._read.clear()
-        self._indexes.clear()
+    def refresh(self) -> None:
+        """Something on disk has changed: the indexes look again at the next question, without waiting."""
+        for index in self._indexes.values():
+            index.refresh()
 
 
 class DiskProgram:
@@ -108,6 +108,10 @@ class DiskProgram:
     def callers(self, path: str, functions: tuple[str, ...], named: tuple[str, ...]) -> tuple[Caller, ...]:
         """Entries in other files of the project that may reach functions of a file, by qualified names."""
         return self._cache.index(path).callers(path, functions, named, self._cache.overlay)
+
+    def refresh(self) -> None:
+        """Something on disk has changed."""
+        self._cache.refresh()
 
     def runtime(self, path: str) -> RuntimePlace:
         """Where mended code in ``path`` finds ``graph_effect`` and ``select``."""

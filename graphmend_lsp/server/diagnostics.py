@@ -114,7 +114,8 @@ def register(server: GraphMendServer) -> None:
             publisher.schedule(document, DEBOUNCE_SECONDS)
 
     def saved(params: types.DidSaveTextDocumentParams) -> None:
-        server.analyses.invalidate()  # others may use what this file defines
+        server.project.refresh()
+        server.analyses.invalidate()  # others may use what this file defines, or be called from it
         first = server.documents.find(params.text_document.uri)
         for document in sorted(server.documents, key=lambda each: each is not first):
             publisher.schedule(document)

@@ -127,6 +127,10 @@ class Project:
         """Take these texts for the files at these paths."""
         self._sources.overlay = buffers
 
+    def refresh(self) -> None:
+        """A file was saved: what is known of the files on disk is looked at again."""
+        self._program.refresh()
+
     def settings(self, path: str) -> FileSettings:
         """The settings of a file, or of one that has no path yet."""
         stored = os.path.isabs(path)

@@ -57,7 +57,7 @@ def test_module_names(package: Path) -> None:
     program = DiskProgram()
     assert program.module_name(str(package / "src/pkg/a/b/m.py")) == ("pkg.a.b.m", False)
     assert program.module_name(str(package / "src/pkg/a/__init__.py")) == ("pkg.a", True)
-    assert program.module_name(str(package / "scripts/run.py")) == ("run", False)
+    assert program.module_name(str(package / "scripts/run.py")) == ("scripts.run", False)  # a namespace package
 
 
 def test_sources_of_the_own_package_and_of_the_project(package: Path) -> None:

@@ -1,0 +1,2 @@
+def note(x):
+    print("absolute", x.shape)  # GM201

@@ -1,0 +1,2 @@
+def note(x):
+    print("dotted", x.shape)  # GM201

@@ -1,0 +1,2 @@
+def note(x):
+    print("late", x.shape)  # GM201

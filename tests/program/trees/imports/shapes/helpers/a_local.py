@@ -1,0 +1,2 @@
+def note(x):
+    print("local", x.shape)  # GM201

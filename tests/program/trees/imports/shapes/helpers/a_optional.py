@@ -1,0 +1,2 @@
+def note(x):
+    print("optional", x.shape)  # GM201

@@ -1,0 +1,2 @@
+def note(x):
+    print("packaged", x.shape)  # GM201

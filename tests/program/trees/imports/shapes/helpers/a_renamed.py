@@ -1,0 +1,2 @@
+def note(x):
+    print("renamed", x.shape)  # GM201

@@ -1,0 +1,2 @@
+def note(x):
+    print("through", x.shape)  # GM201

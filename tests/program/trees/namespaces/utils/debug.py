@@ -1,0 +1,6 @@
+from .text import described
+
+
+def shown(x):
+    described(x)
+    return x

@@ -1,0 +1,2 @@
+def described(x):
+    print("described", x.shape)  # GM201
