@@ -230,7 +230,7 @@ class _Editor:
         if found is not None:
             new = self._new(found, node)
             leading: Sequence[cst.EmptyLine] = getattr(item, "leading_lines", ())
-            return self._led(new, leading, _comments_inside(item)) if new else []
+            return self._led(new, leading, _comments_left(item, found)) if new else []
         if not self._touches([node]):
             return [item]
         return [self._inside(item, node)]
@@ -283,7 +283,7 @@ class _Editor:
             if not new:
                 return None
             leading = orelse.leading_lines
-            body = self._led(new, (), _comments_inside(orelse))
+            body = self._led(new, (), _comments_left(orelse, found))
             return cst.Else(body=cst.IndentedBlock(body=body), leading_lines=leading)
         changed = self._inside(orelse, inner)
         return changed if isinstance(changed, cst.If) else orelse
@@ -342,6 +342,12 @@ class _Comments(cst.CSTVisitor):
 
     def visit_Comment(self, node: cst.Comment) -> None:
         self.found.append(node.value)
+
+
+def _comments_left(item: cst.CSTNode, found: _Found) -> list[str]:
+    """Comments inside a replaced statement that the new lines do not hold."""
+    held = [line.strip() for line in found.replacement.lines]
+    return [comment for comment in _comments_inside(item) if comment not in held]
 
 
 def _comments_inside(item: cst.CSTNode) -> list[str]:

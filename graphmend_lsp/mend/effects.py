@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from graphmend_lsp.finding import Reason, Refusal
 from graphmend_lsp.flow.events import Event
 from graphmend_lsp.flow.ops import function_fact, method_fact
 from graphmend_lsp.flow.values import Closure, Kind, Null, Value
-from graphmend_lsp.mend import names, scope
+from graphmend_lsp.mend import names, quiet, scope
 from graphmend_lsp.mend.base import Helper, Site
 from graphmend_lsp.mend.layout import call, indent_unit, line_width, reindent
 from graphmend_lsp.mend.sources import one_line, replaced
@@ -40,6 +41,8 @@ _HISTORY = _HISTORY_FLAGS | {
     "_base",
     "retains_grad",
 }
+_COMPUTED = (ast.FormattedValue, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Call, ast.Subscript, ast.ListComp)
+"""Expressions whose value is fixed when they are computed; a name is only looked up."""
 _FRAME_NAMES = frozenset({"id", "locals", "vars", "dir", "globals", "super", "eval", "exec", "__class__"})
 
 
@@ -82,16 +85,19 @@ class _Lowering:
     """Finds the free variables of a statement, and what of it must be computed where it stood."""
 
     site: Site
-    hoist: bool
+    stmt: ast.stmt
     kind: str
     parameters: list[_Parameter] = field(default_factory=list[_Parameter])
     cuts: list[tuple[ast.expr, str]] = field(default_factory=list[tuple[ast.expr, str]])
     problem: Refusal | None = None
+    ordered: bool = False
+    """Whether the order in which the arguments are computed matters."""
     imports: list[str] = field(default_factory=list[str])
 
     def __post_init__(self) -> None:
         self.locals = scope.local_names(self.site.function)
         self.imported = scope.local_imports(self.site.function)
+        self.effects = effect_calls(self.site.facts.events)
 
     def refuse(self, reason: Reason, message: str) -> None:
         if self.problem is None:
@@ -115,13 +121,46 @@ class _Lowering:
             if isinstance(node, ast.NamedExpr):
                 self.refuse("unsupported", f"`{self.site.source(node)}` binds a name of the function")
                 return
+            if isinstance(node, ast.Call) and id(node) not in self.effects and self._noisy(node, bound, lazy=lazy):
+                return
             if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp, ast.Lambda)):
+                for inner in ast.walk(node):
+                    if isinstance(inner, ast.Call):
+                        self._noisy(inner, bound, lazy=True)
                 for name in sorted(scope.reads(node) - bound):
                     self._load(name, node)
                 return
         conditional = _conditional_parts(node)
         for child in ast.iter_child_nodes(node):
             self.visit(child, bound, lazy=lazy or child in conditional)
+
+    def _noisy(self, node: ast.Call, bound: frozenset[str], *, lazy: bool) -> bool:
+        """A call that does more than give a value happens where the statement stood; else it cannot move."""
+        verdict = quiet.changes(self.site, node)
+        if verdict is None:
+            return False
+        given = self.site.value(node).kind in (Kind.TENSOR, Kind.PYTHON)
+        if lazy or not given or scope.reads(node) & bound or self._after_others(node):
+            self.refuse(*verdict)
+        else:
+            self._cut(node, names.from_expression(node))
+            self.ordered = True
+        return True
+
+    def in_order(self) -> list[_Parameter]:
+        """The parameters, those that are computed in the order in which the statement computes them."""
+        if not self.ordered:
+            return self.parameters
+        places = {id(node): number for number, node in enumerate(_evaluated(self.stmt))}
+        first = {name: places[id(node)] for node, name in reversed(self.cuts)}
+        return sorted(self.parameters, key=lambda parameter: first.get(parameter.name, -1))
+
+    def _after_others(self, node: ast.Call) -> bool:
+        """Whether something that stays in the statement is computed before a call that would leave it."""
+        gone = {id(inner) for cut, _ in self.cuts for inner in ast.walk(cut)}
+        around = {id(outer) for outer in ast.walk(self.stmt) if any(n is node for n in ast.walk(outer))}
+        before = itertools.takewhile(lambda item: item is not node, _evaluated(self.stmt))
+        return any(isinstance(i, _COMPUTED) and id(i) not in gone and id(i) not in around for i in before)
 
     def _history(self, node: ast.Attribute) -> bool:
         """What a tensor says of its gradient history is another thing inside an operator."""
@@ -377,7 +416,7 @@ def lower(
     ``prefix`` and ``message`` make the helper's name; ``hoist`` is the call whose tensor arguments are
     computed where the statement stood.
     """
-    lowering = _Lowering(site, hoist is not None, kind)
+    lowering = _Lowering(site, stmt, kind)
     if hoist is not None:
         lowering.hoist_arguments(hoist)
     done = {id(node) for node, _ in lowering.cuts}
@@ -395,13 +434,23 @@ def lower(
     source = replaced(site, stmt, lowering.cuts)
     indent = _indent_of(site, stmt)
     body = reindent(source, indent, unit)
-    signature = ", ".join(p.name for p in lowering.parameters)
+    parameters = lowering.in_order()
+    signature = ", ".join(p.name for p in parameters)
     imports = [unit + line for line in lowering.imports]
     decorator = runtime_name(site.module, "graph_effect")
     lines = [f"@{decorator}", f"def {name}({signature}):", *imports, *body]
     room = line_width(text) - len(indent.expandtabs(4))
-    arguments = [p.argument for p in lowering.parameters]
+    arguments = [p.argument for p in parameters]
     return Lowered(Helper(name, "\n".join(lines)), call("", name, arguments, room=room, indent=unit))
+
+
+def _evaluated(stmt: ast.stmt) -> Iterator[ast.AST]:
+    """The nodes of a statement, outer ones first, otherwise in the order in which they are computed."""
+    todo: list[ast.AST] = [stmt]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo += list(ast.iter_child_nodes(node))[::-1]
 
 
 def _visit_rest(lowering: _Lowering, stmt: ast.stmt, done: set[int]) -> None:

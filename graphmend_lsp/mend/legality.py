@@ -18,6 +18,7 @@ from graphmend_lsp.flow.engine import Engine
 from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.host import is_runtime
 from graphmend_lsp.flow.ops import OpFact, function_fact, method_fact, module_fact
+from graphmend_lsp.flow.torch_calls import inplace
 from graphmend_lsp.flow.values import MISSING, UNKNOWN, Bound, Closure, Kind, Null, Value
 from graphmend_lsp.mend.names import called_name
 from graphmend_lsp.model.module import ClassInfo, FunctionInfo
@@ -391,8 +392,7 @@ class Legality:
             self._issue("random", f"`{self.text(node)}` draws random numbers in training", node)
         if fact is not None and fact.state:
             self._issue("state-write", f"`{self.text(node)}` updates its statistics in training", node)
-        inplace = (callee.keys or {}).get("inplace") or (callee.keys or {}).get("#0")
-        if fact is not None and inplace is not None and inplace.const is not False and _takes_inplace(callee.ref):
+        if fact is not None and isinstance(callee.ref, str) and inplace(callee.ref, callee) is not False:
             self._issue("state-write", f"`{self.text(node)}` writes in place", node)
         name = callee.ref.rpartition(".")[2].lower() if isinstance(callee.ref, str) else ""
         if fact is not None and not (fact.heavy or fact.random or fact.state or fact.container) and name in PURE:
@@ -429,18 +429,6 @@ class Legality:
                 self._issue("unsupported", f"`{self.text(node)}` does more than compute a value", node)
                 return
         self.issues.extend(Issue(i.reason, f"in `{function.name}`: {i.message}", node, i.fatal) for i in inner.issues)
-
-
-def _takes_inplace(ref: object) -> bool:
-    """Classes of torch.nn whose constructor can make them write in place."""
-    return isinstance(ref, str) and ref.rpartition(".")[2] not in (
-        "Softmax",
-        "LogSoftmax",
-        "Tanh",
-        "Sigmoid",
-        "GELU",
-        "Identity",
-    )
 
 
 def _number(node: ast.expr) -> float | None:

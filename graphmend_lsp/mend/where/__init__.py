@@ -38,7 +38,7 @@ def propose(site: Site) -> list[Offer | Refusal]:
     plan = _plan(site)
     if plan.fatal:
         return [*_cond_offer(plan), *_refusals(plan.issues)]
-    title = _TITLES["select" if plan.runtime and plan.kind == "where" else plan.kind]
+    title = plan.title or _TITLES["select" if plan.runtime and plan.kind == "where" else plan.kind]
     if not plan.issues:
         return [Offer(plan.kind, title, "safe")]
     changes = "; ".join(dict.fromkeys(i.message for i in plan.issues))

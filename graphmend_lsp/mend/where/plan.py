@@ -22,6 +22,8 @@ class Plan:
     """The change (``replacements``) and the obstacles to it (``issues``)."""
 
     kind: str = "where"
+    title: str = ""
+    """In place of the usual title of its kind."""
     issues: list[Issue] = field(default_factory=list[Issue])
     replacements: list[Replacement | ExpressionReplacement] = field(
         default_factory=list["Replacement | ExpressionReplacement"]

@@ -10,12 +10,14 @@ from graphmend_lsp.mend.aliases import alias_issue
 from graphmend_lsp.mend.base import Replacement
 from graphmend_lsp.mend.conditions import Condition
 from graphmend_lsp.mend.layout import call
-from graphmend_lsp.mend.where.arms import Arms
+from graphmend_lsp.mend.where.arms import Arm
+from graphmend_lsp.mend.where.endings import Ending, Endings
 
 Pair = tuple[ast.expr, ast.expr]
+ENDED = "Select what both sides pass on, on the device, and pass it on once"
 
 
-class Returns(Arms):
+class Returns(Endings):
     """Forms that return; ``else_source`` comes from the statement form."""
 
     def else_source(self) -> list[str]:
@@ -47,12 +49,12 @@ class Returns(Arms):
         if first.value is None or last.value is None or self._nothing(first) or self._nothing(last):
             self.plan.refuse("host-value", "one path returns None, which torch.where cannot select", node)
             return
-        self._pair(first.value, between, last, last.value)
+        self._pair(first, first.value, between, last, last.value)
 
     def _nothing(self, stmt: ast.Return) -> bool:
         return stmt.value is None or self.site.value(stmt.value).null is Null.ALWAYS
 
-    def _pair(self, new: ast.expr, between: list[ast.stmt], last: ast.Return, old: ast.expr) -> None:
+    def _pair(self, first: ast.Return, new: ast.expr, between: list[ast.stmt], last: ast.Return, old: ast.expr) -> None:
         node = self.node
         test = self.site.event.test
         condition = self.condition(node.test, test.data if test is not None else ())
@@ -60,7 +62,14 @@ class Returns(Arms):
             self._between(stmt)
         pairs = self._pairs(new, old)
         proved: list[bool] = []
+        merged: dict[int, Ending] = {}
         for one, two in pairs:
+            ending = self.same_call(one, two, (first, last)) if not between else None
+            if ending is not None:
+                self.prove(ending, Arm(), Arm(), inline=False)
+                merged[id(one)] = ending
+                proved.append(True)
+                continue
             self.speculate(one)
             self.speculate(two)
             proved.append(self.metadata(self.site.value(one), self.site.value(two), node, "the returned value"))
@@ -77,10 +86,13 @@ class Returns(Arms):
                 condition.static, condition.exact, condition.python = [], False, True
             else:
                 self.plan.refuse("unsupported", "the test has a static part, and more follows before the return", node)
-        if self.plan.only_heavy and not between and not condition.static and not condition.python and len(pairs) == 1:
+        if merged:
+            self.plan.title = ENDED
+        plain = not between and not condition.static and not condition.python and not merged
+        if self.plan.only_heavy and plain and len(pairs) == 1:
             self._cond_return(condition, pairs[0], last)
         elif not self.plan.fatal:
-            self._write(condition, pairs, proved, between, last)
+            self._write(condition, pairs, proved, between, last, merged)
 
     def _between(self, stmt: ast.stmt) -> None:
         """A statement between the guard and the final return is computed on both paths from now on."""
@@ -123,18 +135,28 @@ class Returns(Arms):
         return [(new, old)]
 
     def _write(
-        self, condition: Condition, pairs: list[Pair], proved: list[bool], between: list[ast.stmt], last: ast.Return
+        self,
+        condition: Condition,
+        pairs: list[Pair],
+        proved: list[bool],
+        between: list[ast.stmt],
+        last: ast.Return,
+        merged: dict[int, Ending],
     ) -> None:
         node = self.node
         lines = list(condition.before)
         text = condition.text
         rebound = {n for s in between for n in scope.writes(s)}
-        if len(pairs) > 1 or (between and (not text.isidentifier() or text in rebound)):
+        several = len(pairs) > 1 or sum(len(e.pairs) for e in merged.values()) > 1
+        if several or (between and (not text.isidentifier() or text in rebound)):
             name = self.fresh(names.from_expression(node.test))
             lines.append(f"{name} = {text}")
             text = name
         parts: list[tuple[str, list[str]]] = []
         for (new, old), same in zip(pairs, proved, strict=True):
+            if id(new) in merged:
+                parts.append(self.merged(new, merged[id(new)], text, condition.exact))
+                continue
             source = self.flat(new)
             if scope.reads(new) & rebound:
                 early = self.fresh("early_result")

@@ -12,9 +12,10 @@ from graphmend_lsp.mend.conditions import Condition
 from graphmend_lsp.mend.layout import call, reindent
 from graphmend_lsp.mend.legality import Issue
 from graphmend_lsp.mend.where.arms import Arm
+from graphmend_lsp.mend.where.endings import Ending
 from graphmend_lsp.mend.where.inplace import InPlace
 from graphmend_lsp.mend.where.plan import Plan
-from graphmend_lsp.mend.where.returns import Returns
+from graphmend_lsp.mend.where.returns import ENDED, Returns
 from graphmend_lsp.rules.base import raises_only
 
 
@@ -41,6 +42,9 @@ def _has_many_tests(node: ast.If) -> bool:
         todo.extend(ast.iter_child_nodes(item))
     return False
 
+
+_MADE = "Prepare both sides in the first call, and select on the device"
+_PREPARED = "Prepare both sides in every call, and select on the device"
 
 Chosen = tuple[str, str, str, bool]
 """A name, its text on either side, and whether the sides' metadata is proved equal."""
@@ -121,22 +125,36 @@ class _Statement(InPlace, Returns):
         node = self.node
         test = self.site.event.test
         condition = self.condition(node.test, test.data if test is not None else ())
-        then = self.arm(node.body, "new")
-        other = self.arm(node.orelse, "other")
+        endings = self.endings()
+        self.prepares = bool(endings)
+        then = self.arm(node.body[: len(node.body) - len(endings)], "new")
+        other = self.arm(node.orelse[: len(node.orelse) - len(endings)], "other")
+        wanted = {name for ending in endings for name in ending.shared}
+        rebound = {ending.name for ending in endings}
         chosen = [
             made
             for name in dict.fromkeys([*then.versions, *other.versions])
-            if (made := self._target(name, then, other)) is not None
+            if (name in wanted or (name not in rebound and self._is_read_after(name)))
+            and (made := self._target(name, then, other)) is not None
         ]
         self._shared_between(chosen, then, other)
+        for ending in endings:
+            self.prove(ending, then, other, inline=len(endings) == 1 and not chosen and not self.hoisted)
         if condition.differs and other.versions:
             self.plan.refuse("may-raise", "the other side may not fit where the shapes differ", node)
-        if not chosen and not self.plan.fatal:
+        if not chosen and not any(e.pairs for e in endings) and not self.plan.fatal:
             self.plan.refuse("unsupported", "the branch assigns nothing that is read later", node)
-        if self.plan.only_heavy and len(chosen) == 1 and not self.lines and not condition.python:
+        if self.hoisted and condition.static:
+            self.plan.refuse("unsupported", "the test has a static part, and the sides prepare something", node)
+        if self.plan.only_heavy and len(chosen) == 1 and not self.lines and not condition.python and not endings:
             self._cond(condition, chosen[0])
         elif not self.plan.fatal:
-            self.plan.replacements.append(Replacement(node, node, tuple(self._lines(condition, chosen))))
+            lines = self._lines(condition, chosen, endings)
+            if not self.plan.fatal:
+                self.plan.replacements.append(Replacement(node, node, tuple(lines)))
+        if any(ending.pairs for ending in endings):
+            lazy = any(isinstance(stmt, ast.If) for stmt in self.hoisted.values())
+            self.plan.title = _MADE if lazy else _PREPARED if self.hoisted else ENDED
 
     def _shared_between(self, chosen: list[Chosen], then: Arm, other: Arm) -> None:
         """Two names of one tensor become two tensors."""
@@ -151,11 +169,12 @@ class _Statement(InPlace, Returns):
                         message = f"`{name}` and `{second}` are one tensor on one path, and would be two"
                         self.plan.issues.append(Issue("alias", message, self.node, fatal=False))
 
+    def _is_read_after(self, name: str) -> bool:
+        return not self.temporary(name) and scope.read_after(self.function, self.node, name)
+
     def _target(self, name: str, then: Arm, other: Arm) -> Chosen | None:
-        """One name both sides must agree on; None for what nobody reads afterwards."""
+        """One name both sides must agree on; None for one that has no value on either."""
         node = self.node
-        if self.temporary(name) or not scope.read_after(self.function, node, name):
-            return None
         old = self.before.get(name)
         one_sided = name not in then.versions or name not in other.versions
         if one_sided and (old is None or old.unbound):
@@ -173,16 +192,19 @@ class _Statement(InPlace, Returns):
 
     # -- writing -----------------------------------------------------------------------------------
 
-    def _lines(self, condition: Condition, chosen: list[Chosen]) -> list[str]:
+    def _lines(self, condition: Condition, chosen: list[Chosen], endings: list[Ending]) -> list[str]:
         node = self.node
         room = self.room(node) - (len(self.unit.expandtabs(4)) if condition.static else 0)
-        body = [*condition.before, *(part for line in self.lines for part in line.split("\n"))]
+        body = [part for line in self.lines for part in line.split("\n")]
         text, exact = condition.text, condition.exact
-        assigned = {name for name, *_ in chosen}
-        if len(chosen) > 1 and (not text.isidentifier() or text in assigned):
+        assigned = {name for name, *_ in chosen} | {e.name for e in endings}
+        several = len(chosen) + sum(len(e.pairs) for e in endings) > 1 or any(not e.pairs for e in endings[:-1])
+        early = bool(self.hoisted) and self.reads_state(node.test)
+        if (several and (not text.isidentifier() or text in assigned)) or early:
             name = self.fresh(names.from_expression(node.test))
-            body.append(f"{name} = {text}")
+            body.insert(0 if early else len(body), f"{name} = {text}")
             text = name
+        body[:0] = condition.before
         rows = [(name, *self.selection(text, exact, new, old, proved)) for name, new, old, proved in chosen]
         if _must_be_simultaneous(chosen):
             left = ", ".join(name for name, *_ in rows)
@@ -192,6 +214,8 @@ class _Statement(InPlace, Returns):
         else:
             for name, function, arguments in rows:
                 body += call(f"{name} = ", function, arguments, room=room, indent=self.unit)
+        for ending in endings:
+            body += self.ending_lines(ending, text, exact, room)
         return self._guarded(condition, body)
 
     def _guarded(self, condition: Condition, body: list[str]) -> list[str]:

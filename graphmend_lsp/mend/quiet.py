@@ -1,0 +1,72 @@
+"""Whether a call only makes a value: if so, it may run a little later, inside an operator of the graph."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+
+from graphmend_lsp.finding import Reason
+from graphmend_lsp.flow import host
+from graphmend_lsp.flow.ops import OpFact, function_fact, method_fact
+from graphmend_lsp.flow.values import Bound, Kind, Value
+from graphmend_lsp.mend.base import Site
+
+_QUIET_MODULES = ("math.", "cmath.", "operator.", "os.path.", "numpy.", "textwrap.", "string.", "time.", "datetime.")
+_QUIET = frozenset({"pprint.pformat", "json.dumps", "pprint.saferepr", "reprlib.repr", "collections.OrderedDict"})
+_QUIET_BUILTINS = host.PURE_BUILTINS - {"next"} | {
+    name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)
+}
+_CHANGING = frozenset(
+    "append extend insert remove pop clear update setdefault popitem sort reverse add discard appendleft popleft "
+    "__setitem__ __delitem__ send throw close write".split()
+)
+Verdict = tuple[Reason, str]
+
+
+def changes(site: Site, node: ast.Call) -> Verdict | None:
+    """What a call does beside giving a value, as a reason and in words; None if that is nothing."""
+    text = " ".join(site.source(node).split())
+    text = text if len(text) <= 50 else text[:49] + "…"
+    facts = site.facts.calls.get(id(node))
+    if facts is not None:
+        if facts.random:
+            return "random", f"`{text}` draws random numbers"
+        if facts.writes is not None or facts.mutates:
+            return "state-write", f"`{text}` may change more than it returns"
+        return None
+    callee = site.value(node.func)
+    unknown: Verdict = ("side-effect", f"what `{text}` does beside its result is not known")
+    if callee.kind is Kind.NAMESPACE and isinstance(callee.ref, str):
+        return _named(callee.ref, text, unknown)
+    if isinstance(callee.ref, Bound):
+        return _method(callee.ref, text, unknown)
+    if callee.kind is Kind.CLASS and site.engine.is_record(callee.ref):
+        return None
+    return unknown
+
+
+def _named(name: str, text: str, unknown: Verdict) -> Verdict | None:
+    if name.startswith("builtins."):
+        return None if name.removeprefix("builtins.") in _QUIET_BUILTINS else unknown
+    if name.startswith("numpy.random."):
+        return "random", f"`{text}` draws random numbers"
+    if name.startswith("torch."):
+        return _operator(function_fact(name), text, unknown)
+    return None if name in _QUIET or name.startswith(_QUIET_MODULES) else unknown
+
+
+def _method(bound: Bound, text: str, unknown: Verdict) -> Verdict | None:
+    receiver: Value = bound.receiver
+    if receiver.kind is Kind.TENSOR:
+        return _operator(method_fact(bound.name), text, unknown)
+    if bound.name in _CHANGING:
+        return "container-mutation", f"`{text}` changes what it is called on"
+    return None if receiver.kind in (Kind.CONTAINER, Kind.PYTHON) else unknown
+
+
+def _operator(fact: OpFact | None, text: str, unknown: Verdict) -> Verdict | None:
+    if fact is None:
+        return unknown
+    if fact.mutates or fact.inplace_view:
+        return "state-write", f"`{text}` writes a tensor in place"
+    return ("random", f"`{text}` draws random numbers") if fact.random else None
