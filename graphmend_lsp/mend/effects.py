@@ -97,7 +97,7 @@ class _Lowering:
     def __post_init__(self) -> None:
         self.locals = scope.local_names(self.site.function)
         self.imported = scope.local_imports(self.site.function)
-        self.effects = effect_calls(self.site.facts.events)
+        self.effects = effect_calls(self.site.facts.events) | {id(self.site.event.node)}
 
     def refuse(self, reason: Reason, message: str) -> None:
         if self.problem is None:
@@ -345,6 +345,7 @@ class _Lowering:
             self.refuse("side-effect", f"`{self.site.source(node)}` is called only if the check fails")
             return True
         self._cut(node, names.from_expression(node))
+        self.ordered = True
         return True
 
     def _logger(self, node: ast.expr) -> str | None:

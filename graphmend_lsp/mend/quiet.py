@@ -10,12 +10,14 @@ from graphmend_lsp.flow import host
 from graphmend_lsp.flow.ops import OpFact, function_fact, method_fact
 from graphmend_lsp.flow.values import Bound, Kind, Value
 from graphmend_lsp.mend.base import Site
+from graphmend_lsp.model.module import ClassInfo
 
 _QUIET_MODULES = ("math.", "cmath.", "operator.", "os.path.", "numpy.", "textwrap.", "string.", "time.", "datetime.")
 _QUIET = frozenset({"pprint.pformat", "json.dumps", "pprint.saferepr", "reprlib.repr", "collections.OrderedDict"})
-_QUIET_BUILTINS = host.PURE_BUILTINS - {"next"} | {
+_EXCEPTIONS = frozenset(
     name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)
-}
+)
+_QUIET_BUILTINS = host.PURE_BUILTINS - {"next"} | _EXCEPTIONS
 _CHANGING = frozenset(
     "append extend insert remove pop clear update setdefault popitem sort reverse add discard appendleft popleft "
     "__setitem__ __delitem__ send throw close write".split()
@@ -40,9 +42,13 @@ def changes(site: Site, node: ast.Call) -> Verdict | None:
         return _named(callee.ref, text, unknown)
     if isinstance(callee.ref, Bound):
         return _method(callee.ref, text, unknown)
-    if callee.kind is Kind.CLASS and site.engine.is_record(callee.ref):
-        return None
+    if callee.kind is Kind.CLASS and isinstance(callee.ref, ClassInfo):
+        return None if site.engine.is_record(callee.ref) or _is_exception(site, callee.ref) else unknown
     return unknown
+
+
+def _is_exception(site: Site, cls: ClassInfo) -> bool:
+    return any(isinstance(base, str) and base.rpartition(".")[2] in _EXCEPTIONS for base in site.engine.mro(cls))
 
 
 def _named(name: str, text: str, unknown: Verdict) -> Verdict | None:
