@@ -1,8 +1,10 @@
 # make demo   see it work: check, mend and compare the example (needs python3 with venv; fetches torch once)
 # make test   everything that is checked before a change is accepted
 # make clean  remove what these made
+# make bench-table2 MODELS_PYTHON=...  the paper's Table 2 (bench/README.md says what that Python needs)
 
 PYTHON ?= python3
+MODELS_PYTHON ?= $(PYTHON)
 VENV ?= .venv
 ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
@@ -10,7 +12,7 @@ else
 BIN := $(VENV)/bin
 endif
 
-.PHONY: demo test clean
+.PHONY: demo test bench-table2 clean
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/python examples/demo.py
@@ -20,6 +22,9 @@ test: $(VENV)/.installed-test
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest
+
+bench-table2: $(VENV)/.installed-test
+	$(BIN)/python bench/table2 --python $(MODELS_PYTHON)
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
