@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from graphmend_lsp import __version__
+
+if TYPE_CHECKING:
+    import argparse
 
 COMMANDS = {
     "check": "find the lines that split torch.compile graphs",
     "fix": "mend them where behaviour is provably kept",
+    "run": "run a program with its code mended in memory",
     "rule": "explain a rule",
     "server": "start the language server on standard input and output",
 }
@@ -23,6 +27,10 @@ EXIT_CLEAN, EXIT_FINDINGS, EXIT_ERROR, EXIT_INTERRUPTED = 0, 1, 2, 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the result is the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments[:1] == ["run"]:  # streams, interrupts and exceptions are the program's own
+        from graphmend_lsp.cli.run import main as run_program
+
+        return run_program(arguments[1:])
     try:
         return _run(arguments)
     except KeyboardInterrupt:
@@ -49,6 +57,8 @@ def _run(arguments: list[str]) -> int:
         if arguments and arguments[0] in COMMANDS:
             command = import_module(f"graphmend_lsp.cli.{arguments[0]}")
             summary = COMMANDS[arguments[0]]
+            import argparse
+
             parser = argparse.ArgumentParser(
                 prog=f"graphmend {arguments[0]}",
                 description=f"{summary[0].upper()}{summary[1:]}.",
@@ -73,6 +83,8 @@ def _run(arguments: list[str]) -> int:
 
 def _overview() -> argparse.ArgumentParser:
     """The parser of what stands before a command, and the help that lists them."""
+    import argparse
+
     parser = argparse.ArgumentParser(
         prog="graphmend",
         description="Find, mend and measure the lines that split torch.compile graphs.",

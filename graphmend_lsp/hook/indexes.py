@@ -1,0 +1,24 @@
+"""The indexes of projects, by which callers in other files are found; they do without the analysis."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+from typing import Any
+
+from graphmend_lsp.project import layout
+from graphmend_lsp.project.index import Index
+
+_INDEXES: dict[tuple[str, bool], Index] = {}
+
+
+def index(path: str) -> Index:
+    """The index of the project that a file belongs to, shared by all files of this process."""
+    extent = layout.project_extent(path)
+    if extent not in _INDEXES:
+        _INDEXES[extent] = Index(*extent)
+    return _INDEXES[extent]
+
+
+def callers(path: str, functions: tuple[str, ...], named: tuple[str, ...]) -> tuple[Any, ...]:
+    """The present answer to ``ProgramView.callers``, as plain data."""
+    return tuple(map(astuple, index(path).callers(path, functions, named, {})))
