@@ -60,6 +60,8 @@ class Builtins(Methods):
             if first is not None and holds_tensor(first):
                 self.emit("text", node, name=name, value=first)
             return STR
+        if name == "staticmethod" and first is not None:
+            return first
         if name == "len":
             return INT
         if name in ("isinstance", "issubclass", "hasattr", "callable"):

@@ -18,7 +18,7 @@ _TOP = re.compile(
     r"^(?:(@)|(?:async[ \t]+)?def[ \t]+(\w+)|class[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]+)?=(?!=)|[^\s#)\]}])", re.M
 )
 _METHOD = re.compile(r"^([ \t]+)(?:(@)|(?:async[ \t]+)?def[ \t]+(\w+))", re.M)
-_NAME = re.compile(r"\.(\w\w+)|@([\w.]+)|(?<![\w.])([A-Za-z_]\w+)[ \t]*(?=[(,)\]}\r\n])")
+_NAME = re.compile(r"\.(\w\w+)|@([\w.]+)|(?<![\w.])([A-Za-z_]\w+)[ \t]*(?=[(,)\[\]}.\r\n])")
 _KEYWORDS = frozenset(
     "if elif else while for in not and or is return yield raise assert with as def class lambda None True False self "
     "print super len range isinstance hasattr getattr setattr int float bool str list tuple dict set zip enumerate "

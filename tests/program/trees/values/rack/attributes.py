@@ -1,0 +1,3 @@
+def named(x):
+    print("named")  # GM201
+    return x

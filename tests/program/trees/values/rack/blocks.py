@@ -1,0 +1,7 @@
+from torch import nn
+
+
+class Block(nn.Module):
+    def run(self, x):
+        print("block")  # GM201
+        return x + 1

@@ -1,0 +1,1 @@
+from .speech import spoken as spoken
