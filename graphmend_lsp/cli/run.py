@@ -161,7 +161,7 @@ def _finish(folder: str, target: str, process: int) -> None:
         return
     unmet = loader.unmet()
     for package in unmet:
-        report.note(f"nothing named {package} was imported")
+        report.note(f"there is no package {package}: nothing of that name was imported")
     if not target:
         return
     rows = report.collect(folder)

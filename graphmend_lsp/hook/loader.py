@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from importlib.machinery import SourceFileLoader
 from types import CodeType
 from typing import TYPE_CHECKING, Any, cast
@@ -58,12 +59,15 @@ class Hook:
     def _mend(self, name: str, path: str, data: bytes, match: Match, torch: str) -> Entry | None:
         from graphmend_lsp.hook import mender
 
+        began = time.monotonic()
         try:
             return mender.mend(path, data, self.options, match, torch)
         except mender.NotMended as error:
             problem = str(error)
         except Exception as error:
             problem = mender.internal_error(error)
+        finally:
+            _say_why_it_takes_long(time.monotonic() - began)
         report.leave(self.options.report, name, os.path.abspath(path), "", False, problem)
         return None
 
@@ -79,6 +83,9 @@ _hooks: list[Hook] = []
 _cache = Cache()
 _state = threading.local()
 _complained = False
+_PATIENCE = 3.0
+_spent = 0.0
+"""Seconds for mending in this process."""
 _before: Any = None
 """What stood in the place of ``get_code``, if it was not the inherited one."""
 
@@ -120,18 +127,27 @@ def remove() -> None:
 
 def mended(name: str, path: str, data: bytes) -> CodeType | None:
     """The mended code of a file that is about to be compiled; None where it is to be compiled as it is."""
-    if not _hooks or getattr(_state, "busy", False):
+    found = _responsible(name, path)
+    if found is None:
         return None
+    hook, match = found
     _state.busy = True  # what the analysis imports is not mended
     try:
-        for hook in _hooks:
-            match = hook.scope.match(name, path)
-            if match is not None:
-                return hook.code(name, path, data, match)
+        return hook.code(name, path, data, match)
     except Exception as error:
         report.note(f"{path} is not mended: {type(error).__name__}: {error}")
     finally:
         _state.busy = False
+    return None
+
+
+def _responsible(name: str, path: str) -> tuple[Hook, Match] | None:
+    """The installation that is to mend a module."""
+    if not getattr(_state, "busy", False):
+        for hook in _hooks:
+            match = hook.scope.match(name, path)
+            if match is not None:
+                return hook, match
     return None
 
 
@@ -152,6 +168,14 @@ def _loaded(scope: Scope) -> list[str]:
     return found
 
 
+def _say_why_it_takes_long(seconds: float) -> None:
+    """Tell a person who waits; nobody else, since the output of a program is to be its own."""
+    global _spent
+    before, _spent = _spent, _spent + seconds
+    if before < _PATIENCE <= _spent and sys.stderr and sys.stderr.isatty():
+        report.note("mending takes long in the first run only; what is mended is kept for the next ones")
+
+
 def _complain_once() -> None:
     global _complained
     if _cache.complaint and not _complained:
@@ -160,15 +184,13 @@ def _complain_once() -> None:
 
 
 def _look(loader: SourceFileLoader, name: str) -> CodeType | None:
-    if not _hooks or getattr(_state, "busy", False):
-        return None
     path = loader.get_filename(name)
-    if not any(hook.scope.match(name, path) for hook in _hooks):
+    found = _responsible(name, path)
+    if found is None:
         return None
     if type(loader).source_to_code is not SourceFileLoader.source_to_code:
-        for hook in _hooks:
-            kind = type(loader).__qualname__
-            report.leave(hook.options.report, name, path, "", False, f"its loader, {kind}, compiles in its own way")
+        problem = f"its loader, {type(loader).__qualname__}, compiles in its own way"
+        report.leave(found[0].options.report, name, path, "", False, problem)
         return None
     return mended(name, path, loader.get_data(path))
 

@@ -27,8 +27,10 @@ def _wrapped(original: Callable[..., Any]) -> Callable[..., Any]:
         found = original(*arguments)
         try:
             path = os.path.abspath(os.fsdecode(arguments[-1]))
-            with open(path, "rb") as stream:
-                code = loader.mended("__main__", path, stream.read())
+            code = None
+            if not path.endswith(".pyc"):
+                with open(path, "rb") as stream:
+                    code = loader.mended("__main__", path, stream.read())
         except Exception:
             code = None
         if code is None:

@@ -144,7 +144,7 @@ def test_a_package_that_is_not_there_is_named_at_the_end(run: Run, write: Write)
     write("script.py", "print('ran')\n")
     result = run("--mend", "transfomers", "script.py")
     assert (result.code, result.out) == (0, "ran\n")
-    assert result.err == "graphmend: nothing named transfomers was imported\n"
+    assert result.err == "graphmend: there is no package transfomers: nothing of that name was imported\n"
 
 
 def test_optimised_python_drops_assertions_of_mended_code_too(run: Run, write: Write, tmp_path: Path) -> None:
