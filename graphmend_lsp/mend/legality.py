@@ -64,6 +64,7 @@ _FINITE_SLOPE: dict[str, tuple[float, float | None]] = {
 """Open interval in which the slope is finite; above 0 for those not named."""
 _PYTHON_CALLS = frozenset("float int bool str len abs isinstance tuple list range".split())
 _MATH = frozenset("sqrt pow floor ceil exp log".split())
+_CONVERSIONS = frozenset({"torch.tensor", "torch.as_tensor", "torch.scalar_tensor"})
 _MAX_DEPTH = 6
 _HOST_KINDS = frozenset({Kind.PYTHON, Kind.SCALAR, Kind.CONTAINER})
 
@@ -304,6 +305,8 @@ class Legality:
             if name.startswith("torch.nn.") and module_fact(name) is not None:
                 self._issue("state-write", f"`{self.text(node)}` builds a module", node)
                 return
+            if name in _CONVERSIONS and not all(_converts(self.value(a)) for a in node.args[:1]):
+                self._issue("may-raise", f"`{self.text(node)}` raises for what is no number or tensor", node)
             if fact is not None:
                 fact = self._decided(fact, node)
             writes = fact is None or bool(fact.mutates) or any(k.arg == "out" for k in node.keywords)
@@ -429,6 +432,19 @@ class Legality:
                 self._issue("unsupported", f"`{self.text(node)}` does more than compute a value", node)
                 return
         self.issues.extend(Issue(i.reason, f"in `{function.name}`: {i.message}", node, i.fatal) for i in inner.issues)
+
+
+def _converts(value: Value) -> bool:
+    """Whether a value surely becomes a tensor: a tensor, a number, or a container of such."""
+    if value.null is not Null.NEVER or value.unbound:
+        return False
+    if value.kind is Kind.CONTAINER:
+        inside = value.elements if value.elements is not None else (value.element,)
+        return all(item is not None and item.kind is not Kind.CONTAINER and _converts(item) for item in inside)
+    return value.kind in (Kind.TENSOR, Kind.SCALAR) or (value.kind is Kind.PYTHON and value.dtype in _NUMBERS)
+
+
+_NUMBERS = frozenset({"int", "float", "bool", "complex"})
 
 
 def _number(node: ast.expr) -> float | None:

@@ -136,11 +136,17 @@ class Endings(Setups):
         ):
             inner: list[Pair] = []
             read: set[str] = set()
-            if self._arguments(new, old, inner, read):
+            if self._arguments(new, old, inner, read) and all(map(self._may_be_tensor, inner)):
                 pairs += inner
                 shared |= read
                 return
         pairs.append((new, old))
+
+    def _may_be_tensor(self, pair: Pair) -> bool:
+        kinds = {self.site.value(node).kind for node in pair}
+        return not kinds & {Kind.PYTHON, Kind.CONTAINER, Kind.SCALAR} and not any(
+            isinstance(node, (ast.Constant, ast.List, ast.Tuple)) for node in pair
+        )
 
     def _is_clean(self, node: ast.expr) -> bool:
         check = self.legality()

@@ -13,6 +13,7 @@ from graphmend_lsp.mend.base import ExpressionReplacement, Replacement, Site
 from graphmend_lsp.mend.conditions import Condition, Conditions
 from graphmend_lsp.mend.layout import indent_unit, line_width
 from graphmend_lsp.mend.legality import Issue, Legality
+from graphmend_lsp.mend.optional import Optional, dereferenced, is_loose, optional_parameters
 from graphmend_lsp.mend.sources import one_line
 from graphmend_lsp.mend.spelling import runtime_name, torch_name
 
@@ -58,6 +59,12 @@ class Writer:
         self.no_grad = site.event.context.no_grad
         self.text = site.module.parsed.text
         self.unit = indent_unit(self.text)
+        node = site.event.node
+        test = node.test if isinstance(node, (ast.If, ast.IfExp)) else None
+        self.optional = optional_parameters(site, test) if test is not None else Optional()
+        self.loose = False
+        """Whether a side may be no tensor: ``select`` takes what ``torch.where`` does not."""
+        self.on_both_sides = _on_both_sides(node)
         self.known = names.identifiers(self.text) | site.reserved
         self.taken = set(self.known)
 
@@ -72,7 +79,17 @@ class Writer:
         return made
 
     def condition(self, node: ast.expr, data: tuple[Datum, ...]) -> Condition:
+        loose = [d.node for d in data if is_loose(d.node, self.optional.loose, self.site.facts)]
         made = Conditions(self.site, self.torch, data).rewrite(node)
+        if loose and made.torch:
+            message = f"`{self.short(loose[0])}` is no tensor in every call, and is then tested in Python"
+            self.plan.refuse("host-value", message, loose[0])
+        elif loose:
+            made.exact = False
+        if isinstance(node, ast.BoolOp):
+            holding = [v for v in node.values if any(d.node is n for n in ast.walk(v) for d in data)]
+            for part in holding[1:]:
+                self._may_be_none(part)
         self.plan.issues.extend(made.issues)
         self.plan.torch = self.plan.torch or made.torch
         return made
@@ -82,9 +99,16 @@ class Writer:
 
     def speculate(self, node: ast.expr) -> None:
         """``node`` will be computed on both paths."""
+        self.loose = self.loose or is_loose(node, self.optional.loose, self.site.facts)
+        self._may_be_none(node)
         check = self.legality()
         check.check(node)
         self.plan.issues.extend(check.issues)
+
+    def _may_be_none(self, node: ast.expr) -> None:
+        """Optional parameters that only this expression needs."""
+        for name in sorted(dereferenced([node]) & self.optional.nullable - self.on_both_sides):
+            self.plan.refuse("may-raise", f"`{name}` may be None on the other path", node)
 
     def short(self, node: ast.expr | ast.stmt) -> str:
         flat = " ".join(self.site.source(node).split())
@@ -105,7 +129,8 @@ class Writer:
             if problem is not None:
                 self.plan.refuse(problem[0], problem[1], node)
                 return False
-        if new.kind is not Kind.TENSOR and old.kind is not Kind.TENSOR:
+        tensors = (new.kind is Kind.TENSOR) + (old.kind is Kind.TENSOR)
+        if not tensors or (tensors == 1 and self.loose):
             self.plan.refuse("host-value", f"{what} is not known to be a tensor", node)
             return False
         if _differ_in_shape(new, old):
@@ -121,7 +146,7 @@ class Writer:
 
     def selection(self, condition: str, exact: bool, new: str, old: str, proved: bool) -> tuple[str, list[str]]:
         """Function and arguments of a selection."""
-        if proved and exact:
+        if proved and exact and not self.loose:
             self.plan.torch = True
             return f"{self.torch}.where", [condition, new, old]
         self.plan.runtime = True
@@ -134,6 +159,15 @@ class Writer:
     def room(self, node: ast.stmt) -> int:
         """Width left for a statement at this place."""
         return line_width(self.text) - len(self.indent_of(node).expandtabs(4))
+
+
+def _on_both_sides(node: ast.AST) -> set[str]:
+    """Names that either side needs: one of them would have failed anyway."""
+    if isinstance(node, ast.IfExp):
+        return dereferenced([node.body]) & dereferenced([node.orelse])
+    if isinstance(node, ast.If):
+        return dereferenced(node.body) & dereferenced(node.orelse)
+    return set()
 
 
 def _not_selectable(value: Value, what: str) -> tuple[Reason, str] | None:

@@ -180,6 +180,7 @@ class _Statement(InPlace, Returns):
         if one_sided and (old is None or old.unbound):
             self.plan.refuse("unbound-name", f"`{name}` has no value where the branch is not taken", node)
             return None
+        self.loose = self.loose or (one_sided and name in self.optional.loose)
         new_value: Value = then.values.get(name, old or UNKNOWN)
         old_value: Value = other.values.get(name, old or UNKNOWN)
         proved = self.metadata(new_value, old_value, node, f"`{name}`")

@@ -15,9 +15,9 @@ def ternary_plan(site: Site, node: ast.IfExp) -> Plan:
     test = site.event.test
     condition = writer.condition(node.test, test.data if test is not None else ())
     new, old = site.value(node.body), site.value(node.orelse)
-    proved = writer.metadata(new, old, node, f"`{writer.short(node)}`")
     writer.speculate(node.body)
     writer.speculate(node.orelse)
+    proved = writer.metadata(new, old, node, f"`{writer.short(node)}`")
     if "\n" in site.source(node):
         plan.refuse("unsupported", "the expression is spread over several lines", node)
     if condition.before:
@@ -29,9 +29,10 @@ def ternary_plan(site: Site, node: ast.IfExp) -> Plan:
         plan.refuse("may-raise", "the other side may not fit where the shapes differ", node)
     if plan.fatal:
         return writer.finish()
-    text, exact = condition.text, condition.exact
+    other = writer.flat(node.orelse)
+    function, arguments = writer.selection(condition.text, condition.exact, writer.flat(node.body), other, proved)
+    text = f"{function}({', '.join(arguments)})"
     if condition.static:
-        text, exact = " and ".join([*condition.static, condition.conjunct]), False
-    function, arguments = writer.selection(text, exact, writer.flat(node.body), writer.flat(node.orelse), proved)
-    plan.replacements.append(ExpressionReplacement(node, f"{function}({', '.join(arguments)})"))
+        text += f" if {' and '.join(condition.static)} else {other}"
+    plan.replacements.append(ExpressionReplacement(node, text))
     return writer.finish()
