@@ -19,7 +19,7 @@ NOT_IN_FORWARD = frozenset(
     "_init_weights init_weights reset_parameters extra_repr train eval get_input_embeddings set_input_embeddings "
     "get_output_embeddings set_output_embeddings prepare_inputs_for_generation _reorder_cache tie_weights "
     "resize_token_embeddings get_encoder get_decoder set_decoder from_pretrained save_pretrained configure_optimizers "
-    "training_step validation_step load_state_dict state_dict".split()
+    "training_step validation_step load_state_dict state_dict prune_heads _prune_heads".split()
 )
 
 

@@ -29,6 +29,8 @@ _MAX_UNITS = 400
 _MAX_ROOTS = 24
 _MAX_STEPS = 6
 """How long a way of calls may be."""
+_COMMON = 60
+"""A name that so many functions mention says little on the way back from one that calls the function asked for."""
 _CALLED = ("forward", "__call__")
 
 
@@ -168,6 +170,13 @@ class _Step:
     via: Mention | None
 
 
+def _prefixes(module: str) -> Iterator[str]:
+    """A dotted name and those of the packages around it."""
+    while module:
+        yield module
+        module = module.rpartition(".")[0]
+
+
 class _Graph:
     """One state of all summaries, with the imports between files."""
 
@@ -181,7 +190,15 @@ class _Graph:
             self._paths.setdefault(summary.module, path)
         self._users: dict[str, set[str]] = {}
         """For each file those that import it or something from it."""
+        self._imported: dict[str, list[tuple[str, str]]] = {}
+        """For each name that is imported from somewhere, what it is called where."""
+        self._importing: dict[str, set[str]] = {}
+        """For each dotted name the files that import it."""
+        self._stars = {path for path, summary in summaries.items() if summary.stars}
         for path, summary in summaries.items():
+            for local, target in summary.imports:
+                self._imported.setdefault(target.rpartition(".")[2], []).append((local, path))
+                self._importing.setdefault(target, set()).add(path)
             for target in {*(t for _, t in summary.imports), *summary.stars}:
                 source = self._paths.get(target) or self._paths.get(target.rpartition(".")[0])
                 if source is not None and source != path:
@@ -205,7 +222,10 @@ class _Graph:
             step = todo.popleft()
             if step.count >= _MAX_STEPS:
                 break
-            for place, unit, local in self._mentions(step.path, step.qualname):
+            mentions = list(self._mentions(step.path, step.qualname))
+            if step.count and len(mentions) > _COMMON:
+                continue
+            for place, unit, local in mentions:
                 if (place, unit.qualname) in seen:
                     continue
                 seen.add((place, unit.qualname))
@@ -236,7 +256,7 @@ class _Graph:
     def _mentions(self, path: str, qualname: str) -> Iterator[tuple[str, Unit, str]]:
         """Units that may use a function, method or global, with their files and the name it has there."""
         owner, _, name = qualname.rpartition(".")
-        if name.startswith("__") or name in NOT_IN_FORWARD:
+        if name.startswith("__") or name in NOT_IN_FORWARD or name in _CALLED:
             return
         own = self._summaries[path]
         yield from ((path, unit, name) for unit in own.units if unit.qualname != qualname and unit.mentions(name))
@@ -260,23 +280,18 @@ class _Graph:
             yield name, dependents
             return
         module = self._summaries[path].module
+        whole = self._stars | {place for start in _prefixes(module) for place in self._importing.get(start, ())}
         renamed: dict[str, set[str]] = {}
         todo = [name]
         while todo:
             exported = todo.pop()
-            renamed.setdefault(exported, set())
-            for place in dependents:
-                summary = self._summaries[place]
-                if summary.stars:
-                    renamed[exported].add(place)
-                for local, target in summary.imports:
-                    if target.rpartition(".")[2] == exported:
-                        if local not in renamed:
-                            renamed[local] = set()
-                            todo.append(local)
-                        renamed[local].add(place)
-                    elif target == module or module.startswith(f"{target}."):
-                        renamed[exported].add(place)
+            renamed.setdefault(exported, set()).update(whole)
+            for local, place in self._imported.get(exported, ()):
+                if local not in renamed:
+                    todo.append(local)
+                renamed.setdefault(local, set()).add(place)
+        for places in renamed.values():
+            places &= dependents
         yield from renamed.items()
 
     def _size(self, path: str) -> int:
