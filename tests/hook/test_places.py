@@ -27,7 +27,7 @@ from graphmend_lsp.hook.relocate import relocate
 from graphmend_lsp.hook.trace import origins
 from graphmend_lsp.text import Edit, Span, apply_edits, split_lines
 
-from .conftest import Write
+from .conftest import ROOT, Write
 
 SOURCE = '''\
 """A model."""
@@ -230,6 +230,25 @@ def test_very_deep_expressions_are_placed() -> None:
     tree = ast.parse(text)
     relocate(tree, text, origins(text, ())[0])
     assert places(tree) == places(ast.parse(text))
+
+
+FIXTURES = sorted(p for p in (ROOT / "tests/rules").glob("GM*/flag_*.py") if ".fixed." not in p.name)
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda p: f"{p.parent.name}/{p.stem}")
+def test_untouched_functions_of_the_fixtures_keep_every_place(path: Path) -> None:
+    with open(path, encoding="utf-8", newline="") as stream:
+        text = stream.read()
+    tree, _ = relocated(text)
+    compile(tree, str(path), "exec")
+    count = len(split_lines(text))
+    assert all(1 <= line <= end <= count for _, line, _, end, _ in places(tree))
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    moved = {(n.name, n.lineno): n for n in ast.walk(tree) if isinstance(n, kinds)}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, kinds):
+            twin = moved[node.name, node.lineno]
+            assert ast.dump(twin) != ast.dump(node) or places(twin) == places(node)
 
 
 lines = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n", "dd\r\n"]), max_size=8).map("".join)
