@@ -309,18 +309,14 @@ class Builtins(Methods):
         arrays = [v for v in arguments.all() if v.kind is Kind.TENSOR]
         last = name.rpartition(".")[2]
         if not arrays:
-            made = last in host.ARRAY_MAKERS
+            made = last in host.ARRAY_MAKERS or last in host.ARRAY_FUNCTIONS
             if self.eager or self.self_stores is not None:
                 why = self.why(node, f"`{short(self.source(node))}` is a numpy array") if made else None
                 return Value(Kind.PYTHON, dtype="ndarray", why=why) if made else PYTHON
-            if not made and (last not in host.ARRAY_FUNCTIONS or not any(_is_list(v) for v in arguments.all())):
+            if not made:
                 return PYTHON
         why = arrays[0].why if arrays else self.why(node, f"`{short(self.source(node))}` is traced as a tensor")
         return Value(Kind.TENSOR, why=why, roots=frozenset({("op", id(node))}), array=True)
-
-
-def _is_list(value: Value) -> bool:
-    return value.kind is Kind.CONTAINER or value.dtype in ("size", "ndarray")
 
 
 _EMPTY = {"builtins.list": "list", "builtins.dict": "dict", "builtins.set": "set"}

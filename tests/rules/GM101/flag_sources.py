@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple, Optional
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -158,7 +159,31 @@ def down():
     return (torch.tensor([-1.0, -2.0, 0.5]),)
 
 
+class NumpyScalars(nn.Module):
+    """What numpy computes of plain numbers is traced as an array, wherever it was computed."""
+
+    def __init__(self):
+        super().__init__()
+        self.step = np.lcm(2, 3)
+        self.size = int(np.lcm(2, 3))
+
+    def forward(self, x):
+        if x.shape[0] % self.size:
+            x = x + 1
+        if x.shape[0] % self.step:  # GM101
+            x = x + 1
+        return x
+
+
+def numpy_of_numbers(x: torch.Tensor, width: int = 4):
+    if x.shape[0] % np.lcm(width, 6) != 0:  # GM101
+        x = x + 1
+    return x
+
+
 CASES = [
+    ("NumpyScalars", [up]),
+    ("numpy_of_numbers", [up]),
     ("string_annotation", [up, down]),
     ("optional_argument", [lambda: (torch.ones(3), torch.tensor([True])), lambda: (torch.ones(3), torch.tensor([False]))]),
     ("union_annotation", [lambda: (torch.ones(3), torch.tensor([True])), lambda: (torch.ones(3), torch.tensor([False]))]),
