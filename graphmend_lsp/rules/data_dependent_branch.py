@@ -37,6 +37,25 @@ paths. It is refused where a side may raise, draws random numbers, writes state,
 that holds matrix products or modules of unknown cost is offered as `torch.cond` only, as unsafe. A branch that only
 prints or logs is deferred as a whole, with its test.
 
+A store or call that *both* sides end with stays one, and takes what differs from the side that holds:
+
+```python
+if x.abs().max() > 1:                     # self.scale = torch.where(x.abs().max() > 1, x * 0.5, x * 2)
+    self.scale = x * 0.5
+else:
+    self.scale = x * 2
+```
+
+It was made once on either path and still is, so it may write, cost or draw random numbers; only the operands that
+differ are computed on both paths. It is safe if they are new tensors (an attribute that was `self.a` itself would be
+another tensor in compiled code) and leave no gradient history behind in what is stored. The attribute or buffer is
+bound anew as before, never written in place: what it held may be held elsewhere, and may have another dtype after
+`.half()`. An attribute that a side makes on first use (`if not hasattr(self, "k"): self.k = ...`) or moves to a device
+(`self.k = self.k.to(device)`) can be prepared in front of the branch. That offer is unsafe: the attribute is there
+earlier, made by the first call, and whatever making it raises or prints comes then. It is refused where the attribute
+is made from the data, where other code asks whether it is there, and inside a `try`. Where a parameter may hold None or
+a number in other calls (by its default or annotation), only what works for those, too, is offered.
+
 ## References
 - [GB0170 Data-dependent branching](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0170.html)
 - [Control flow operators: torch.cond](https://docs.pytorch.org/docs/stable/cond.html)

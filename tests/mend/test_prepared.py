@@ -265,6 +265,58 @@ def test_an_attribute_store() -> None:
     assert "        self.table = select(last > limit, self.stretched, self.plain)\n" in mended(text)
 
 
+def test_comments_stay_once() -> None:
+    source = (
+        "import torch\nfrom torch import Tensor\n\n\n@torch.compile\n@torch.no_grad()\ndef f(x: Tensor):\n"
+        "    kept = []\n    # Why.\n    if x.sum() > 0: kept.append(x * 2)  # up\n"
+        "    # Else.\n    else: kept.append(x * 3)\n    return kept\n"
+    )
+    text = mend(source, "comments.py").text
+    assert "    kept.append(torch.where(x.sum() > 0, x * 2, x * 3))\n" in text
+    assert [text.count(comment) for comment in ("# Why.", "# up", "# Else.")] == [1, 1, 1]
+
+
+STORED = """import torch
+from torch import nn
+
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.last = torch.zeros(3)
+
+    def forward(self, x):
+        if x.sum() > 0:
+            y = UP
+            self.last = y
+        else:
+            y = DOWN
+            self.last = y
+        return x + y
+"""
+
+
+@pytest.mark.parametrize(
+    ("up", "down", "safety"),
+    [
+        ("x * 2", "x * 3", "unsafe"),
+        ("x.detach() * 2", "x * 3", "unsafe"),
+        ("x.detach() * 2", "(x * 3).detach()", "safe"),
+        ("(x > 1)", "(x > 2)", "safe"),
+    ],
+)
+def test_what_a_stored_value_keeps(up: str, down: str, safety: str) -> None:
+    (offer,) = offers(STORED.replace("UP", up).replace("DOWN", down))
+    assert offer.safety == safety
+    assert ("gradient" in offer.reasons) == (safety == "unsafe")
+
+
+def test_a_property_is_no_plain_attribute() -> None:
+    text = SOURCE.replace('self.register_buffer("table", self.plain, ', 'self.register_buffer("table", self.short, ')
+    text += "\n    @property\n    def short(self):\n        self.asked = True\n        return self.plain\n"
+    assert not offers(text)
+
+
 # -- refusals --------------------------------------------------------------------------------------------
 
 INIT = "self.stretched, _ = self.make_table(self.config, device, length=limit + 1)"

@@ -18,7 +18,7 @@ from graphmend_lsp.mend.layout import call, reindent
 from graphmend_lsp.mend.legality import Issue
 from graphmend_lsp.mend.names import called_name
 from graphmend_lsp.mend.where.arms import Arm
-from graphmend_lsp.mend.where.setups import Setups, comments_of, dereferenced, is_chain
+from graphmend_lsp.mend.where.setups import Setups, dereferenced, is_chain
 
 Pair = tuple[ast.expr, ast.expr]
 """What stands in one place on either side."""
@@ -183,6 +183,7 @@ class Endings(Setups):
                 self._history(pair, ending)
             texts = [self._text(new, then, "new", inline), self._text(old, other, "other", inline)]
             ending.texts[id(new)] = (pair, texts[0], texts[1], proved)
+        self._shared_history(ending, then, other)
         if ending.name is not None:
             for arm in (then, other):
                 arm.versions.pop(ending.name, None)
@@ -200,7 +201,8 @@ class Endings(Setups):
             return
         text = self.short(node)
         owner = node.value
-        if not isinstance(owner, ast.Name) or owner.id not in dereferenced(ending.new):
+        plain = isinstance(owner, ast.Name) and owner.id in dereferenced(ending.new)
+        if not plain or self.is_method(node):
             self.speculate(node)
         elif text not in self.hoisted and not self.always_there(node):
             message = f"`{text}` is read on every call, also where it may not exist"
@@ -260,6 +262,20 @@ class Endings(Setups):
         """A store outlives the call: it would hold the gradient history of both sides."""
         if self.no_grad or not self._outlives(ending) or all(map(self._is_state_or_detached, pair)):
             return
+        self._keeps_both(ending)
+
+    def _shared_history(self, ending: Ending, then: Arm, other: Arm) -> None:
+        """The same for a name that both sides assign and then store."""
+        if self.no_grad or not self._outlives(ending):
+            return
+        for name in ending.shared:
+            if name not in then.versions and name not in other.versions:
+                continue
+            nodes = [arm.pending.get(name) for arm in (then, other)]
+            if not all(node is not None and self._is_detached(node) for node in nodes):
+                self._keeps_both(ending)
+
+    def _keeps_both(self, ending: Ending) -> None:
         message = f"where gradients are recorded, {self._what(ending)} would keep the history of both sides"
         self.plan.issues.append(Issue("gradient", message, ending.new, fatal=False))
 
@@ -318,7 +334,7 @@ class Endings(Setups):
     def ending_lines(self, ending: Ending, text: str, exact: bool, room: int) -> list[str]:
         """The one statement, behind the comments that stood above either of the two."""
         stmt = ending.new
-        comments = [*comments_of(self.site, ending.new), *comments_of(self.site, ending.old)]
+        comments = [*self.comments_of(ending.new), *self.comments_of(ending.old)]
         if not ending.pairs:
             return [*dict.fromkeys(comments), *reindent(self.site.source(stmt), self.indent_of(stmt), "")]
         head, value = "", stmt.value if isinstance(stmt, (ast.Expr, ast.Assign, ast.AugAssign)) else None

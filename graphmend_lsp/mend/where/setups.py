@@ -11,7 +11,6 @@ from collections.abc import Mapping
 
 from graphmend_lsp.flow.values import Kind, Value
 from graphmend_lsp.mend import scope
-from graphmend_lsp.mend.base import Site
 from graphmend_lsp.mend.layout import reindent
 from graphmend_lsp.mend.legality import Issue
 from graphmend_lsp.mend.where.arms import Arm, Arms
@@ -103,7 +102,7 @@ class Setups(Arms):
             self.plan.refuse("state-write", message, stmt)
         for name in sorted(arm.pending):
             self._settle(name, arm, prefix)
-        self.lines += [*comments_of(self.site, stmt), *reindent(self.site.source(stmt), self.indent_of(stmt), "")]
+        self.lines += [*self.comments_of(stmt), *reindent(self.site.source(stmt), self.indent_of(stmt), "")]
         self.hoisted[text] = stmt
 
     def _is_pure(self, value: ast.expr) -> bool:
@@ -141,6 +140,21 @@ class Setups(Arms):
                     if isinstance(node, ast.Compare) and _asks_for(node, name):
                         return True
         return False
+
+    def comments_of(self, stmt: ast.stmt) -> list[str]:
+        """Comment lines directly above a statement of the branch."""
+        found: list[str] = []
+        for line in range(stmt.lineno - 1, self.node.lineno, -1):
+            text = self.site.chunk.raw_text(line).strip()
+            if not text.startswith("#"):
+                break
+            found.insert(0, text)
+        return found
+
+    def is_method(self, node: ast.Attribute) -> bool:
+        """Whether reading the attribute runs code: a property."""
+        ref = self.site.value(node.value).ref
+        return isinstance(ref, ClassInfo) and self.site.engine.method(ref, node.attr) is not None
 
     def always_there(self, node: ast.Attribute) -> bool:
         """Whether a constructor sets the attribute."""
@@ -257,19 +271,6 @@ def dereferenced(stmt: ast.stmt) -> set[str]:
             node = node.value
             if isinstance(node, ast.Name):
                 found.add(node.id)
-    return found
-
-
-def comments_of(site: Site, stmt: ast.stmt) -> list[str]:
-    """Comment lines directly above a statement."""
-    found: list[str] = []
-    line = stmt.lineno - 1
-    while line > 0:
-        text = site.chunk.raw_text(line).strip()
-        if not text.startswith("#"):
-            break
-        found.insert(0, text)
-        line -= 1
     return found
 
 
