@@ -16,8 +16,10 @@ from graphmend_lsp.model.program import Caller, Mention, ProgramView
 from graphmend_lsp.model.regions import Entry, entries
 from graphmend_lsp.model.walk import walk
 
-_MAX_ENTRIES = 48
+_MAX_ENTRIES = 32
 """Entries of other files that one check analyses."""
+_MAX_LOOKS = 12
+"""Callers of one function whose files are read to see how they call it."""
 _TRIES = 4
 """Entries that are tried for one function and form of call; names may have misled."""
 _FORMS = 8
@@ -55,7 +57,11 @@ class Search:
         functions = tuple(f.qualname for f in self._module.functions if may_break(f.node))
         callers = self._program.callers(self._module.path, functions, self._named)
         total = 0
+        looks: dict[str, int] = {}
         for caller in sorted(callers, key=lambda c: (bool(c.function), c.function in self._inside, c.steps)):
+            looks[caller.function] = looks.get(caller.function, 0) + 1
+            if caller.function and looks[caller.function] > _MAX_LOOKS:
+                continue
             forms = self._forms.setdefault(caller.function, {})
             form = self._form(caller)
             if form is None or (caller.function and not self._wanted(caller.function, forms, form)):

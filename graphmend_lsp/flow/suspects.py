@@ -6,8 +6,9 @@ import ast
 
 from graphmend_lsp.flow import host
 from graphmend_lsp.model.module import FunctionNode
-from graphmend_lsp.model.walk import walk
+from graphmend_lsp.model.walk import children, walk
 
+_COMPUTING = frozenset({"torch", "F", "np", "numpy", "th"})
 _LOOKS = frozenset({"isinstance", "hasattr", "len", "callable", "getattr", "issubclass", "type"})
 
 _EFFECTS = frozenset(
@@ -22,36 +23,36 @@ def may_break(node: FunctionNode) -> bool:
 
     A superset of what the rules flag, which need not be exact: it saves work.
     """
-    for item in walk(node):
-        if isinstance(item, (ast.If, ast.While, ast.IfExp)):
-            if not _static(item.test):
-                return True
-        elif isinstance(item, ast.comprehension):
-            if not all(_static(test) for test in item.ifs):
-                return True
-        elif isinstance(item, (ast.For, ast.Assert, ast.Match)):
-            return True
-        elif isinstance(item, ast.Call) and _name(item.func) in _EFFECTS:
-            return True
-    return False
+    nodes = list(walk(node))
+    local = {item.id for item in nodes if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
+    local |= {item.arg for item in nodes if isinstance(item, ast.arg)}
+    return any(_suspect(item, local) for item in nodes)
 
 
-def _static(test: ast.expr) -> bool:
-    todo = [test]
+def _suspect(item: ast.AST, local: set[str]) -> bool:
+    if isinstance(item, (ast.If, ast.While, ast.IfExp, ast.Assert)):
+        return not _static(item.test, local)
+    if isinstance(item, ast.comprehension):
+        return not all(_static(test, local) for test in item.ifs)
+    if isinstance(item, (ast.BoolOp, ast.Match)):
+        return not _static(item.subject if isinstance(item, ast.Match) else item, local)
+    if isinstance(item, ast.For):
+        return isinstance(item.iter, ast.Call) or not _static(item.iter, local)
+    return isinstance(item, ast.Call) and _name(item.func) in _EFFECTS
+
+
+def _static(test: ast.expr, local: set[str]) -> bool:
+    """Whether a test reads no local name but to look at it, and computes nothing."""
+    todo: list[ast.AST] = [test]
     while todo:
         item = todo.pop()
-        if isinstance(item, ast.BoolOp):
-            todo += item.values
-        elif isinstance(item, ast.UnaryOp):
-            todo.append(item.operand)
-        elif isinstance(item, ast.Compare):
-            if not all(isinstance(op, (ast.Is, ast.IsNot)) for op in item.ops):
-                return False
-        elif isinstance(item, ast.Call):
-            if _name(item.func) not in _LOOKS:
-                return False
-        elif not isinstance(item, (ast.Constant, ast.Attribute)):
+        if isinstance(item, ast.Compare) and all(isinstance(op, (ast.Is, ast.IsNot)) for op in item.ops):
+            continue
+        if isinstance(item, ast.Call) and _name(item.func) in _LOOKS:
+            continue
+        if isinstance(item, ast.Name) and (item.id in local or item.id in _COMPUTING):
             return False
+        todo += children(item)
     return True
 
 

@@ -24,10 +24,10 @@ MAX_FILES = 6000
 """Of a larger project only so many files, in order of path, are seen."""
 _FRESH = 2.0
 """Seconds for which a listing of the project's folders is trusted."""
-_MAX_UNITS = 400
+_MAX_UNITS = 150
 """How many functions are followed back from one before the search ends."""
 _MAX_ROOTS = 24
-_MAX_STEPS = 6
+_MAX_STEPS = 4
 """How long a way of calls may be."""
 _COMMON = 60
 """A name that so many functions mention says little on the way back from one that calls the function asked for."""
