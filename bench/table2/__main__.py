@@ -16,7 +16,6 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import report
 import rows
@@ -39,6 +38,7 @@ class Bench:
         self.runner = runs.Runner(self.python, self.work, fresh=options.fresh)
         self.jobs: int = options.jobs
         self.measured = {name: Measured(name, build) for name, build in self.table.builds.items()}
+        self.arms: dict[str, sites.Site] = {}
         self.start = time.perf_counter()
 
     def say(self, text: str) -> None:
@@ -46,17 +46,23 @@ class Bench:
 
     def count(self) -> None:
         """Everything but the times."""
-        site = sites.original(self.work)
+        site = self.arms["original"] = sites.original(self.work)
         with ThreadPoolExecutor(self.jobs) as pool:
             list(pool.map(lambda one: self._original(one, site), self.measured.values()))
-        files = sorted({file for one in self.measured.values() for file in one.files})
-        self.arms = {"original": site}
-        for arm, options in ARMS.items():
-            self.arms[arm] = sites.mended(self.work, arm, self.python.packages, files, options)
+        files = sorted({file for one in self.measured.values() for file in one.ran})
+        with ThreadPoolExecutor(self.jobs) as pool:
+            made = pool.map(lambda arm: sites.mended(self.work, arm, self.python.packages, files, ARMS[arm]), ARMS)
+            self.arms |= zip(ARMS, made, strict=True)
+        for arm in ARMS:
             self.say(f"mended, {arm}: {self.arms[arm].printed.splitlines()[0]}")
         self._write_diffs()
         with ThreadPoolExecutor(self.jobs) as pool:
             list(pool.map(self._mended, self.measured.values()))
+        for arm in ARMS:
+            left = sorted({file for one in self.measured.values() for file in one.broken_files(arm)})
+            found = sites.findings(self.arms[arm], left)
+            for one in self.measured.values():
+                one.findings[arm] = found
 
     def _original(self, one: Measured, site: sites.Site) -> None:
         for mode in ("eager", "compiled"):
@@ -66,11 +72,10 @@ class Bench:
     def _mended(self, one: Measured) -> None:
         for arm in ARMS:
             site = self.arms[arm]
-            one.findings[arm] = site.findings
             for mode in ("eager", "compiled", "fullgraph"):
                 if mode != "fullgraph" or (arm == "safe" and one.breaks(arm) == 0):
                     one.answers[arm, mode] = self.runner.measure(
-                        one.name, one.build, mode, site, [*one.files, *_RUNTIME]
+                        one.name, one.build, mode, site, [*one.imported, *_RUNTIME]
                     )
         self.say(f"{one.name}: {one.breaks('original')} breaks, mended {one.breaks('safe')}, {one.breaks('unsafe')}")
 
@@ -82,11 +87,22 @@ class Bench:
                 arms.append("unsafe")
             for arm in arms:
                 site = self.arms[arm]
-                files = [*one.files, *_RUNTIME] if arm != "original" else []
+                files = [*one.imported, *_RUNTIME] if arm != "original" else []
                 one.answers[arm, "time"] = self.runner.measure(
                     one.name, one.build, "time", site, files, mode=mode, calls=calls, warm_up=3
                 )
             self.say(f"{one.name}: {one.time_in_words()}")
+
+    def write(self, out: Path, mode: str) -> tuple[str, bool]:
+        """The report, and everything measured as JSON in the work folder; whether all targets and checks hold."""
+        text, held = report.written(self.table, self.measured, self.python.releases, mode)
+        out.write_text(text, encoding="utf-8")
+        everything = {
+            name: {f"{arm} {mode}": answer for (arm, mode), answer in one.answers.items()}
+            for name, one in self.measured.items()
+        }
+        (self.work / "results.json").write_text(json.dumps(everything, indent=1), encoding="utf-8")
+        return text, held
 
     def _write_diffs(self) -> None:
         """What mending changed, for whoever wants to read it."""
@@ -122,17 +138,12 @@ def main() -> int:
     bench = Bench(options)
     if bench.python.releases["transformers"] != rows.TRANSFORMERS:
         raise SystemExit(f"transformers {bench.python.releases['transformers']}: the table is for {rows.TRANSFORMERS}")
+    out = options.out or (bench.work if options.models else rows.HERE.parent) / "RESULTS.md"
     bench.count()
+    text, held = bench.write(out, options.mode)  # what there is, should the times be interrupted
     if not options.no_time:
         bench.time(options.mode, options.calls)
-    out = options.out or (bench.work if options.models else rows.HERE.parent) / "RESULTS.md"
-    text, held = report.written(bench.table, bench.measured, bench.python.releases, options.mode)
-    out.write_text(text, encoding="utf-8")
-    everything: dict[str, Any] = {
-        name: {f"{arm} {mode}": answer for (arm, mode), answer in one.answers.items()}
-        for name, one in bench.measured.items()
-    }
-    (bench.work / "results.json").write_text(json.dumps(everything, indent=1), encoding="utf-8")
+        text, held = bench.write(out, options.mode)
     print(text)
     bench.say(f"{'all targets and checks hold' if held else 'not all targets and checks hold'}; see {out}")
     return 0 if held else 1

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from rows import PACKAGES
+
 Answer = dict[str, Any]
 Place = tuple[str, int, str]  # file, line, what Dynamo calls it
 
@@ -23,9 +25,14 @@ class Measured:
         return self.answers.get((arm, mode), {"error": "not measured"})
 
     @property
-    def files(self) -> list[str]:
+    def imported(self) -> list[str]:
         """The packages' files that the build imports."""
-        return sorted(self.answer("original", "eager").get("files", ()))
+        return self.answer("original", "eager").get("imported", [])
+
+    @property
+    def ran(self) -> list[str]:
+        """Those of them whose functions its calls run."""
+        return self.answer("original", "eager").get("ran", [])
 
     def graphs(self, arm: str) -> int | None:
         return self.answer(arm, "compiled").get("graphs")
@@ -43,6 +50,10 @@ class Measured:
     def places(self, arm: str) -> int:
         """How many source lines break."""
         return len({(file, line) for file, line, _ in self.sites(arm)})
+
+    def broken_files(self, arm: str) -> set[str]:
+        """The packages' files in which a break is left."""
+        return {file for file, _, _ in self.sites(arm) if file.partition("/")[0] in PACKAGES}
 
     def verdicts(self, arm: str) -> dict[str, str]:
         """For each place that still breaks, what graphmend says about its line."""

@@ -41,7 +41,6 @@ class Site:
     arm: str
     folder: Path
     changed: dict[str, str]  # files that differ from the original's: path in the site -> digest
-    findings: list[dict[str, Any]]  # what graphmend still finds there
     printed: str = ""
 
     def key(self, files: list[str]) -> str:
@@ -54,11 +53,11 @@ def original(work: Path) -> Site:
     folder = work / "sites" / "original"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(HERE / "standins", folder / STANDINS, ignore=_ignored)
-    return Site("original", folder, {}, [])
+    return Site("original", folder, {})
 
 
 def mended(work: Path, arm: str, packages: dict[str, Path], files: list[str], options: list[str]) -> Site:
-    """Copy the packages and let ``graphmend fix`` mend the files that the rows import, all in one run."""
+    """Copy the packages and let ``graphmend fix`` mend the files whose functions the rows run, all at once."""
     key = digest(arm, *options, *files, tree_digest(TOOL, ".py", ".json"), tree_digest(HERE / "standins", ".py"))
     folder = work / "sites" / f"{arm}-{key}"
     record = folder / "site.json"
@@ -71,7 +70,21 @@ def mended(work: Path, arm: str, packages: dict[str, Path], files: list[str], op
         (folder / "pyproject.toml").write_text("[tool.graphmend]\n", encoding="utf-8")
         record.write_text(json.dumps(_mend(folder, packages, files, options)), encoding="utf-8")
     data = json.loads(record.read_text(encoding="utf-8"))
-    return Site(arm, folder, data["changed"], data["findings"], data["printed"])
+    return Site(arm, folder, data["changed"], data["printed"])
+
+
+def findings(site: Site, files: list[str]) -> list[dict[str, Any]]:
+    """What graphmend still finds in these files of a mended site, from a file if it was asked before."""
+    if not files:
+        return []
+    record = site.folder / f"findings-{digest(*files)}.json"
+    if not record.exists():
+        checked = _graphmend(site.folder, "check", "--output-format", "json", *files)
+        record.write_text(checked.stdout, encoding="utf-8")
+    found = json.loads(record.read_text(encoding="utf-8"))["findings"]
+    for finding in found:
+        finding["path"] = Path(finding["path"]).resolve().relative_to(site.folder.resolve()).as_posix()
+    return found
 
 
 def _ignored(folder: str, names: list[str]) -> set[str]:
@@ -82,11 +95,6 @@ def _mend(folder: Path, packages: dict[str, Path], files: list[str], options: li
     start = time.perf_counter()
     fixed = _graphmend(folder, "fix", *options, *files)
     seconds = time.perf_counter() - start
-    found = json.loads(_graphmend(folder, "check", "--output-format", "json", *files).stdout)
-    for finding in found["findings"]:
-        finding["path"] = Path(finding["path"]).resolve().relative_to(folder.resolve()).as_posix()
-        for offer in finding["offers"]:
-            del offer["edits"], offer["creates"]  # long, and in the files themselves
     changed = {}
     for file in (p for package in packages for p in (folder / package).rglob("*.py")):
         name = file.relative_to(folder).as_posix()
@@ -95,7 +103,7 @@ def _mend(folder: Path, packages: dict[str, Path], files: list[str], options: li
         if not before.exists() or before.read_bytes() != text:
             changed[name] = digest(text)
     printed = f"{len(files)} files, {seconds:.0f} s\n{fixed.stdout}{fixed.stderr}"
-    return {"changed": changed, "findings": found["findings"], "printed": printed}
+    return {"changed": changed, "printed": printed}
 
 
 def _graphmend(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

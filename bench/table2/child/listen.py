@@ -66,6 +66,32 @@ def within(path: str) -> str:
     return parts[-1]
 
 
+def imported() -> list[str]:
+    """The packages' files that this process has imported."""
+    modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] in PACKAGES]
+    files = [getattr(module, "__file__", None) or "" for module in modules]
+    return sorted({within(file) for file in files if file.endswith(".py")})
+
+
+@contextmanager
+def running() -> Iterator[set[str]]:
+    """The packages' files whose functions are called meanwhile."""
+    codes: set[Any] = set()
+
+    def called(frame: Any, kind: str, _: Any) -> None:
+        if kind == "call":
+            codes.add(frame.f_code)
+
+    files: set[str] = set()
+    sys.setprofile(called)
+    try:
+        yield files
+    finally:
+        sys.setprofile(None)
+        found = {within(code.co_filename) for code in codes}
+        files.update(file for file in found if file.partition("/")[0] in PACKAGES)
+
+
 class _Records(logging.Handler):
     def __init__(self, said: list[str]) -> None:
         super().__init__(logging.DEBUG)

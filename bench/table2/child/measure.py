@@ -86,15 +86,10 @@ def violated(build: recipe.Build, model: Any, wrap: Callable[[Any], Any]) -> str
 def eager(task: Task) -> dict[str, Any]:
     build = task["build"]
     model = recipe.model(build)
-    with listen.listening() as said:
+    with listen.listening() as said, listen.running() as ran:
         results = run_calls(build, model, model, lambda: None)
-    files = {
-        listen.within(file): file
-        for name, module in list(sys.modules.items())
-        if name.partition(".")[0] in listen.PACKAGES
-        and (file := getattr(module, "__file__", None) or "").endswith(".py")
-    }
-    return {"said": said, **judged(task, results), "guard": violated(build, model, lambda part: part), "files": files}
+    guard = violated(build, model, lambda part: part)
+    return {"said": said, **judged(task, results), "guard": guard, "imported": listen.imported(), "ran": sorted(ran)}
 
 
 def compiled(task: Task) -> dict[str, Any]:
