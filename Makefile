@@ -1,6 +1,7 @@
 # make demo   see it work: check, mend and compare the example (needs python3 with venv; fetches torch once)
 # make test   everything that is checked before a change is accepted
 # make clean  remove what these made
+# make bench-sweep MODELS_PYTHON=...   Dynamo as the judge of the findings, over many architectures (bench/README.md)
 # make bench-table2 MODELS_PYTHON=...  the paper's Table 2 (bench/README.md says what that Python needs)
 
 PYTHON ?= python3
@@ -12,7 +13,7 @@ else
 BIN := $(VENV)/bin
 endif
 
-.PHONY: demo test bench-table2 clean
+.PHONY: demo test bench-sweep bench-table2 clean
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/python examples/demo.py
@@ -25,6 +26,9 @@ test: $(VENV)/.installed-test
 
 bench-table2: $(VENV)/.installed-test
 	$(BIN)/python bench/table2 --python $(MODELS_PYTHON)
+
+bench-sweep: $(VENV)/.installed-test
+	$(BIN)/python bench/sweep/sweep.py --python $(MODELS_PYTHON) --report bench/SWEEP.md
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 Finding = dict[str, Any]
-CHUNK = 12
+CHUNK = 48
 
 
 def tool_version() -> str:
