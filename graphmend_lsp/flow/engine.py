@@ -462,10 +462,9 @@ class Engine(Classes):
                 container(tuple(rest), type_name="tuple") if exact else container(type_name="tuple")
             )
         if args.kwarg is not None:
-            keys = extra if exact else None
-            result[args.kwarg.arg] = Value(
-                Kind.CONTAINER, keys=keys, element=container(tuple(extra.values())).element, dtype="dict"
-            )
+            # With ``**more`` among the arguments other keys than the known ones may be there, of any value.
+            known = container(tuple(extra.values())).element if exact else UNKNOWN
+            result[args.kwarg.arg] = Value(Kind.CONTAINER, keys=extra if exact else None, element=known, dtype="dict")
         defaults = [None] * (len(positional) - len(args.defaults)) + list(args.defaults)
         for arg, default in (
             *zip(positional, defaults, strict=True),

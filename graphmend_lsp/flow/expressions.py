@@ -326,6 +326,7 @@ class Expressions(Narrowing):
     def _dict(self, node: ast.Dict) -> Value:
         keys: dict[str, Value] = {}
         others: list[Value] = []
+        is_open = False
         for key, item in zip(node.keys, node.values, strict=True):
             value = self.eval(item)
             if key is None:
@@ -333,13 +334,14 @@ class Expressions(Narrowing):
                     keys.update(value.keys)
                 else:
                     others.append(value.element or UNKNOWN)
+                    is_open = is_open or value.element is None
                 continue
             name = self.eval(key)
             if isinstance(name.const, str):
                 keys[name.const] = value
             else:
                 others.append(value)
-        element = container(tuple(keys.values()) + tuple(others)).element
+        element = UNKNOWN if is_open else container(tuple(keys.values()) + tuple(others)).element
         return Value(
             Kind.CONTAINER,
             keys=keys if not others else None,

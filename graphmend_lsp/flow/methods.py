@@ -203,7 +203,7 @@ class Methods(TorchCalls):
             self.flow("store", added, node)
         if added is not None and name in _ADDS:
             if name in ("extend", "update"):
-                added = self.element_of(added) if receiver.dtype != "dict" else added.element
+                added = self.element_of(added) if receiver.dtype != "dict" else added.element or UNKNOWN
             element = (
                 receiver.element
                 if added is None

@@ -436,6 +436,28 @@ SNIPPETS: dict[str, str] = {
                     return x
                 return -x
         """,
+    "other keys of an open dict are not what the known ones are": """
+        def inner(x, **kwargs):
+            if kwargs.get("verbose", False):
+                return x
+            if kwargs["verbose"]:
+                return x
+            return -x
+
+        def merged(x, options):
+            made = {**options, "mask": x, "scale": x * 2}
+            if made.get("verbose", False):
+                return x
+            if made["verbose"]:
+                return x
+            made.update(options)
+            if made.get("quiet"):
+                return x
+            return -x
+
+        def f(x: Tensor, options=None, **kwargs):
+            return inner(x, mask=x, scale=x * 2, **kwargs) + merged(x, options)
+        """,
     "keys that only one side sets": """
         def f(x: Tensor, flag: bool):
             made = {"a": x}
