@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from graphmend_lsp.model.module import ClassInfo, FunctionInfo, FunctionNode, Module
-from graphmend_lsp.model.walk import walk
+from graphmend_lsp.model.walk import own_nodes, walk
 from graphmend_lsp.parse import Chunk, Place
 from graphmend_lsp.text import Span
 
@@ -21,6 +21,7 @@ NOT_IN_FORWARD = frozenset(
     "resize_token_embeddings get_encoder get_decoder set_decoder from_pretrained save_pretrained configure_optimizers "
     "training_step validation_step load_state_dict state_dict prune_heads _prune_heads".split()
 )
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class Resolver(Protocol):
@@ -134,6 +135,8 @@ class _Finder:
     def __init__(self, module: Module, resolver: Resolver) -> None:
         self.module = module
         self.resolver = resolver
+        self._local: dict[str, str] = {}
+        """What is imported inside the statement at hand: local name and dotted target."""
 
     def run(self) -> Iterator[Entry]:
         for function in self.module.functions:
@@ -186,7 +189,9 @@ class _Finder:
 
     def _calls(self, top: ast.stmt, chunk: Chunk) -> Iterator[Entry]:
         path = self.module.path
-        for node in walk(top):
+        nodes = list(walk(top))
+        self._local = dict(self._imports(nodes)) if isinstance(top, _SCOPES) else {}
+        for node in nodes:
             if not isinstance(node, ast.Call):
                 continue
             place = Place(chunk.id, chunk.span(node))
@@ -210,11 +215,23 @@ class _Finder:
                     fullgraph = _fullgraph([*keywords, *node.keywords])
                     yield Entry(function, kind, place, path, "compiled here", fullgraph)
 
+    def _imports(self, nodes: list[ast.AST]) -> Iterator[tuple[str, str]]:
+        for node in nodes:
+            if isinstance(node, ast.ImportFrom):
+                base = self.module.absolute(node)
+                yield from ((alias.asname or alias.name, f"{base}.{alias.name}") for alias in node.names)
+            elif isinstance(node, ast.Import):
+                for alias in node.names:
+                    target = alias.name if alias.asname else alias.name.partition(".")[0]
+                    yield alias.asname or target, target
+
     def _targets(self, node: ast.expr, top: ast.stmt) -> Iterator[FunctionInfo]:
         """Functions that ``torch.compile(node)`` compiles."""
         if isinstance(node, ast.Call):
             yield from self._of_class(node.func)
         elif isinstance(node, ast.Name):
+            if node.id in self._local:
+                yield from self._defined(self._imported(node))
             for binding in self.module.bindings.get(node.id, ()):
                 if binding.function is not None:
                     yield binding.function
@@ -241,6 +258,13 @@ class _Finder:
 
     def _imported(self, node: ast.expr) -> FunctionInfo | ClassInfo | None:
         """What a name or ``module.name`` of another file stands for."""
+        attributes: list[str] = []
+        root = node
+        while isinstance(root, ast.Attribute):
+            attributes.append(root.attr)
+            root = root.value
+        if isinstance(root, ast.Name) and root.id in self._local:
+            return self.resolver.definition(".".join([self._local[root.id], *reversed(attributes)]))
         dotted = self.module.dotted(node)
         return None if dotted is None else self.resolver.definition(dotted)
 
@@ -260,6 +284,11 @@ class _Finder:
                 if method is not None:
                     yield method
         yield from self._defined(self._imported(node))
+        for func in self._made_by(node.value, top):
+            cls = self._named(func)
+            method = self.resolver.method(cls, node.attr) if isinstance(cls, ClassInfo) else None
+            if method is not None:
+                yield method
         if isinstance(node.value, ast.Name):
             cls = self.module.find(node.value.id)
             if isinstance(cls, ClassInfo) and node.attr in cls.methods:
@@ -278,10 +307,40 @@ class _Finder:
             if isinstance(func.value, ast.Call):
                 yield from self._of_class(func.value.func)
             return
-        cls = self.module.find(func.id) if isinstance(func, ast.Name) else None
-        cls = cls or self._imported(func)
-        if isinstance(cls, ClassInfo):
-            yield from self._forward(cls)
+        made = self._named(func)
+        if isinstance(made, ClassInfo):
+            yield from self._forward(made)
+        elif made is not None:
+            yield from self._built(made)
+
+    def _named(self, node: ast.expr) -> FunctionInfo | ClassInfo | None:
+        """A function or class by name, of this file or another."""
+        own = self.module.find(node.id) if isinstance(node, ast.Name) else None
+        return own or self._imported(node)
+
+    def _made_by(self, node: ast.expr, top: ast.stmt) -> Iterator[ast.expr]:
+        """What is called to make an object: ``Net`` for ``Net()`` and for ``net`` after ``net = Net()``."""
+        if isinstance(node, ast.Call):
+            yield node.func
+        elif isinstance(node, ast.Name):
+            values = [b.value for b in self.module.bindings.get(node.id, ()) if b.value is not None]
+            values += [v for t, v in _assigned(top) if isinstance(t, ast.Name) and t.id == node.id]
+            yield from (value.func for value in values if isinstance(value, ast.Call))
+
+    def _built(self, factory: FunctionInfo) -> Iterator[FunctionInfo]:
+        """``forward`` of what a function makes and returns: ``return Net(...)``, ``net = Net(...); return net``."""
+        nodes = list(own_nodes(factory.node))
+        returned = {n.value.id for n in nodes if isinstance(n, ast.Return) and isinstance(n.value, ast.Name)}
+        calls = [n.value.func for n in nodes if isinstance(n, ast.Return) and isinstance(n.value, ast.Call)]
+        for target, value in _assigned(factory.node):
+            if isinstance(target, ast.Name) and target.id in returned and isinstance(value, ast.Call):
+                calls.append(value.func)
+        for func in calls:
+            found = factory.module.find(func.id) if isinstance(func, ast.Name) else None
+            dotted = factory.module.dotted(func)
+            found = found or (self.resolver.definition(dotted) if dotted is not None else None)
+            if isinstance(found, ClassInfo):
+                yield from self._forward(found)
 
     def _forward(self, cls: ClassInfo) -> Iterator[FunctionInfo]:
         function = _forward_of(cls, self.resolver)
@@ -293,7 +352,7 @@ def _fullgraph(keywords: list[ast.keyword]) -> bool:
     return any(k.arg == "fullgraph" and isinstance(k.value, ast.Constant) and k.value.value is True for k in keywords)
 
 
-def _assigned(top: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
+def _assigned(top: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Targets of the assignments inside a statement, with their values."""
     for node in walk(top):
         if isinstance(node, ast.Assign):

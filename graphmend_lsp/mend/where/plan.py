@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from graphmend_lsp.finding import Reason
 from graphmend_lsp.flow.events import Datum
@@ -59,14 +60,20 @@ class Writer:
         self.no_grad = site.event.context.no_grad
         self.text = site.module.parsed.text
         self.unit = indent_unit(self.text)
-        node = site.event.node
-        test = node.test if isinstance(node, (ast.If, ast.IfExp)) else None
-        self.optional = optional_parameters(site, test) if test is not None else Optional()
         self.loose = False
         """Whether a side may be no tensor: ``select`` takes what ``torch.where`` does not."""
-        self.on_both_sides = _on_both_sides(node)
         self.known = names.identifiers(self.text) | site.reserved
         self.taken = set(self.known)
+
+    @cached_property
+    def optional(self) -> Optional:
+        """What is known of parameters that may hold no tensor."""
+        node = self.site.event.node
+        return optional_parameters(self.site, node.test) if isinstance(node, (ast.If, ast.IfExp)) else Optional()
+
+    @cached_property
+    def on_both_sides(self) -> set[str]:
+        return _on_both_sides(self.site.event.node)
 
     def finish(self) -> Plan:
         self.plan.names = tuple(sorted(self.taken - self.known))
