@@ -39,7 +39,10 @@ class Net(nn.Module):
 order, with the same values, on every call, and with no graph break in the function, its callers, or loops. Under AOT
 backends a printed tensor lacks its `grad_fn=` text. Refused where a value cannot be handed to the helper, and where
 a `try` in compiled code could catch an error of its formatting (`f"{x:.3f}"` of more than one number); unsafe where
-such an error would leave a context like `torch.no_grad` switched on.
+such an error would leave a context like `torch.no_grad` switched on. Calls in the arguments that do more than give
+a value (`print(queue.pop())`) are made where the print stood, in their order, or the fix is refused.
+An error that the compiler meets while it traces the code behind the print (shapes that do not fit) now comes before
+anything of the graph runs, the print included; an error that comes when the graph runs comes after it, as before.
 *delete* drops the text, so it is unsafe.
 
 ## References
