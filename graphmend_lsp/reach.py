@@ -54,13 +54,16 @@ class Kept:
     entries: dict[tuple[ast.AST, str], _Reused]
     silent: frozenset[str]
 
+    @property
+    def engines(self) -> set[Engine]:
+        return {kept.engine for kept in self.entries.values()}
+
     def holds(self, program: ProgramView, silent: frozenset[str]) -> bool:
         """Whether nothing outside the file has changed, and not too much has piled up."""
-        engines = {kept.engine for kept in self.entries.values()}
         return (
             self.silent == silent
-            and len(engines) <= _MAX_ENGINES
-            and all(engine.loader.unchanged(program) for engine in engines)
+            and len(self.engines) <= _MAX_ENGINES
+            and all(engine.loader.unchanged(program) for engine in self.engines)
         )
 
 
@@ -87,6 +90,8 @@ class Reach:
         self.engine.silent |= silent
         before = self._before
         self._before = before if before is not None and before.holds(self.program, silent) else None
+        for engine in self._before.engines if self._before is not None else ():
+            self.engine.loader.adopt(engine.loader)
         own = entries(self.module, self.settings.entries, self.engine)
         nodes = {entry.function.node for entry in own}
         found = [(entry, kept) for entry in own if (kept := self._facts(entry)) is not None]

@@ -273,6 +273,12 @@ class Loader:
             self._modules[name] = module
         return module
 
+    def adopt(self, other: Loader) -> None:
+        """Take the other files that ``other`` has read; the caller knows that they are unchanged."""
+        for name, module in other._modules.items():
+            if name != self.own and module is not None and module is not other._own:
+                self._modules.setdefault(name, module)
+
     def other_texts(self) -> list[str]:
         """Texts of the other files that were read."""
         return [m.parsed.text for m in self._modules.values() if m is not None and m is not self._own]
