@@ -85,7 +85,7 @@ class Runner:
         return self.cache / f"{digest(self.base, json.dumps(build, sort_keys=True))}.pt"
 
     def measure(
-        self, name: str, build: dict[str, Any], mode: str, site: Site, files: list[str], **extra: Any
+        self, name: str, build: dict[str, Any], mode: str, site: Site, files: list[str], /, **extra: Any
     ) -> dict[str, Any]:
         """One measurement, from its file if there is one."""
         keep = site.arm == "original" and mode == "eager"
