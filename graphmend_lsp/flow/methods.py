@@ -204,18 +204,12 @@ class Methods(TorchCalls):
         if added is not None and name in _ADDS:
             if name in ("extend", "update"):
                 added = self.element_of(added) if receiver.dtype != "dict" else added.element or UNKNOWN
-            element = (
-                receiver.element
-                if added is None
-                else added
-                if receiver.element is None
-                else join(receiver.element, added)
-            )
+            element = added if receiver.element is None else join(receiver.element, added)
             if isinstance(target, ast.Subscript) and isinstance(owner, ast.Name) and outer is not None:
                 self._put_inside(owner.id, outer, target, changed(receiver, elements=None, element=element, truth=None))
             elif isinstance(target, ast.Name) and target.id in self.state.env:
                 elements = None
-                if name == "append" and receiver.elements is not None and not self.context.loops and added is not None:
+                if name == "append" and receiver.elements is not None and not self.context.loops:
                     elements = (*receiver.elements, added)
                 truth = True if name == "append" else None
                 keys = self._updated(receiver, arguments) if name == "update" else None
