@@ -7,7 +7,7 @@ from typing import Any
 import overrides
 import shrink
 
-MOST_PARAMETERS = 120_000_000
+MOST_PARAMETERS = 160_000_000
 
 
 class NotBuilt(Exception):

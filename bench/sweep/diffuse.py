@@ -221,6 +221,8 @@ MODELS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
             "pooled_projection_dim": 4,
             "hidden_size": 32,
             "activation_fn": "gelu-approximate",
+            "text_len": 8,
+            "text_len_t5": 8,
         },
         {
             "hidden_states": _LATENT,
@@ -244,11 +246,6 @@ MODELS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
             "norm_num_groups": 16,
         },
         {"sample": (2, 3, 32, 32), "mask": (2, 1, 32, 32)},
-    ),
-    "consistency-decoder-unet": (
-        "UNet1DModel",
-        {"sample_size": 64, "block_out_channels": (32, 32, 64)},
-        {"sample": (2, 2, 64), "timestep": 3},
     ),
 }
 

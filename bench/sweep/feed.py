@@ -126,6 +126,8 @@ class Feed:
             "input_ids": self.ids,
             "decoder_input_ids": lambda: self.ids(6),
             "text_input_ids": self.ids,
+            "qformer_input_ids": self.ids,
+            "bool_masked_pos": lambda: self.torch.ones(batch, (height // self.number("patch_size", 16)) ** 2).bool(),
             "pixel_values": self.pixels,
             "pixel_values_videos": lambda: self.normal(
                 batch, self.number("num_frames", 4), self.channels(), *self.image()

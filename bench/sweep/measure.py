@@ -23,7 +23,7 @@ CALLS = 3
 
 def run(task: dict[str, Any], base: str) -> dict[str, Any]:
     """What was measured, or why not."""
-    result: dict[str, Any] = {key: task[key] for key in ("package", "name", "arm")}
+    result: dict[str, Any] = {key: task[key] for key in ("package", "name", "arm", "variant", "key") if key in task}
     start = time.perf_counter()
     try:
         _ARMS[task["arm"]](task, base, result)
@@ -56,6 +56,15 @@ def _cast(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _values(task: dict[str, Any], arm: str, made: Any, recipe: dict[str, Any], call: int) -> dict[str, Any]:
+    """The inputs of a call in an arm; the model is put into the arm's mode."""
+    values = build.inputs(task["package"], made, task["name"], recipe, call)
+    if arm == "half":
+        made.half()
+        return _cast(values)
+    return variants.varied(arm, made, values) if arm in ("train", "odd") else values
+
+
 def _counting(graphs: list[int]) -> Any:
     def backend(module: Any, inputs: Any) -> Any:
         graphs.append(sum(node.op.startswith("call") for node in module.graph.nodes))
@@ -76,12 +85,8 @@ def _dynamo(task: dict[str, Any], base: str, result: dict[str, Any]) -> None:
     import torch
 
     made, recipe = _ready(task, result)
-    values = build.inputs(task["package"], made, task["name"], recipe, 0)
-    if task["arm"] == "half":
-        made, values = made.half(), _cast(values)
-    if task["arm"] in ("train", "odd"):
-        values = variants.varied(task["arm"], made, values)
-        result["varied"] = sorted(values)
+    values = _values(task, task["arm"], made, recipe, 0)
+    result["varied"] = sorted(values)
     fresh = copy.deepcopy(made)
     packages = tuple(task["packages"])
     outputs = _eager(fresh, values, task, base, packages, result)
@@ -135,10 +140,10 @@ def _calls(run: Any, made: Any, task: dict[str, Any], recipe: dict[str, Any]) ->
     import torch
 
     found: list[leaves.Leaves] = []
-    with torch.no_grad():
-        for call in range(CALLS):
-            values = build.inputs(task["package"], made, task["name"], recipe, call)
-            torch.manual_seed(call)
+    for call in range(CALLS):
+        values = _values(task, task["variant"], made, recipe, call)
+        torch.manual_seed(call)
+        with torch.set_grad_enabled(task["variant"] == "train"):
             found.append(leaves.leaves(run(**values)))
     return found
 
@@ -156,9 +161,9 @@ def _mended(task: dict[str, Any], base: str, result: dict[str, Any]) -> None:
     _limits()
     graphs: list[int] = []
     compiled = torch.compile(made, backend=_counting(graphs))
-    values = build.inputs(task["package"], made, task["name"], recipe, 0)
-    with torch.no_grad():
-        torch.manual_seed(0)
+    values = _values(task, task["variant"], made, recipe, 0)
+    torch.manual_seed(0)
+    with torch.set_grad_enabled(task["variant"] == "train"):
         compiled(**values)
     result["graphs"], result["operators"], result["breaks"] = len(graphs), sum(graphs), list(breaks.rows)
     made = build.model(task["package"], task["name"], recipe["strategy"])

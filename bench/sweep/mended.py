@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -14,36 +16,53 @@ from typing import Any
 import findings
 import schedule
 import sites
-from compare import Compared
+from compare import Compared, key
 from findings import Sources
 
 MODES = {"safe": (), "unsafe": ("--unsafe",)}
-CHUNK = 8
+CHUNK = 24
 
 
 def measure(options: argparse.Namespace, work: Path, measured: list[dict[str, Any]], compared: Compared) -> None:
-    """Mend what ran and has findings; measure every architecture that uses a mended file."""
-    evaluated = [one for one in measured if one["arm"] == "eval" and "graphs" in one and "compile_error" not in one]
+    """Mend what ran and has findings; measure every architecture that uses a mended file, in each arm that broke."""
+    broken: set[str] = set().union(*(site.runs for site in compared.sites if site.counts))
+    good = [one for one in measured if "graphs" in one and "compile_error" not in one and "eager_error" not in one]
+    evaluated = [one for one in good if one["arm"] == "eval" or key(one) in broken]
     for package in sorted({one["package"] for one in evaluated}):
         ours = [one for one in evaluated if one["package"] == package]
         for mode, arguments in MODES.items():
             changed = _mend(work, package, mode, arguments, compared)
-            affected = [one for one in ours if changed & {place[0] for place in one["ran"]}]
-            print(f"{package}, {mode}: {len(changed)} files mended, {len(affected)} architectures use them", flush=True)
+            affected = [one for one in ours if changed.keys() & {place[0] for place in one["ran"]}]
+            print(f"{package}, {mode}: {len(changed)} files mended, {len(affected)} runs use them", flush=True)
             _references(options, work, package, affected)
-            tasks = [_task(work, one, "mended", mode) for one in affected]
-            tasks = [task for task in tasks if not Path(task["out"]).exists()]
-            schedule.run_all(options.python, package, work / f"mended-{mode}", tasks, options.workers)
+            tasks = [_task(work, one, "mended", mode, _key(one, changed)) for one in affected]
+            schedule.run_all(options.python, package, work / f"mended-{mode}", _undone(tasks), options.workers)
 
 
-def _task(work: Path, one: dict[str, Any], arm: str, mode: str = "") -> dict[str, Any]:
-    plain = schedule.place(work, one["package"], one["name"], "x").name.removesuffix(".x.json")
+def _key(one: dict[str, Any], changed: dict[str, str]) -> str:
+    """What a measurement depends on: the mended files that the architecture runs."""
+    ran = {place[0] for place in one["ran"]}
+    text = "\n".join(f"{file} {changed[file]}" for file in sorted(changed.keys() & ran))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _undone(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those that have not been measured yet with these files."""
+    left = [task for task in tasks if (schedule.read(Path(task["out"])) or {}).get("key") != task["key"]]
+    for task in left:
+        Path(task["out"]).unlink(missing_ok=True)
+    return left
+
+
+def _task(work: Path, one: dict[str, Any], arm: str, mode: str = "", made_of: str = "") -> dict[str, Any]:
+    plain = schedule.place(work, one["package"], one["name"], one["arm"]).name.removesuffix(".json")
     folder = work / (f"mended-{mode}-measured" if mode else "references") / one["package"]
     return {
         "package": one["package"],
         "name": one["name"],
         "arm": arm,
-        "mode": mode,
+        "variant": one["arm"],
+        "key": made_of,
         "seconds": 300,
         "recipe": one["recipe"],
         "reference": str(work / "references" / one["package"] / f"{plain}.pt"),
@@ -53,32 +72,33 @@ def _task(work: Path, one: dict[str, Any], arm: str, mode: str = "") -> dict[str
 
 def _references(options: argparse.Namespace, work: Path, package: str, affected: list[dict[str, Any]]) -> None:
     tasks = [_task(work, one, "reference") for one in affected]
-    tasks = [task for task in tasks if not Path(task["out"]).exists()]
     (work / "references" / package).mkdir(parents=True, exist_ok=True)
-    schedule.run_all(options.python, package, None, tasks, options.workers)
+    schedule.run_all(options.python, package, None, _undone(tasks), options.workers)
 
 
-def _mend(work: Path, package: str, mode: str, arguments: tuple[str, ...], compared: Compared) -> set[str]:
-    """The files that changed. For a new version of the tool all is done again, measurements included."""
-    site, stamp = work / f"mended-{mode}", work / f"mended-{mode}" / f"{package}.stamp"
-    wanted = sorted(
-        {one.file for one in compared.judged if one.finding["offers"] and one.file.startswith(f"{package}/")}
-    )
-    text = "\n".join([findings.tool_version(), *wanted])
-    original = work / "site"
-    if not stamp.exists() or stamp.read_text() != text:
+def _mend(work: Path, package: str, mode: str, arguments: tuple[str, ...], compared: Compared) -> dict[str, str]:
+    """Mend the files with offers in a copy, all again for a new version of the tool. The hashes of what changed."""
+    site, kept_at, original = work / f"mended-{mode}", work / f"mended-{mode}" / f"{package}.json", work / "site"
+    ours = {one.file for one in compared.judged if one.finding["offers"] and one.file.startswith(f"{package}/")}
+    version = findings.tool_version()
+    kept = schedule.read(kept_at) or {}
+    if kept.get("tool") != version:
         shutil.rmtree(site / package, ignore_errors=True)
-        shutil.rmtree(work / f"mended-{mode}-measured" / package, ignore_errors=True)
         shutil.copytree(original / package, site / package, copy_function=os.symlink)
-        for file in wanted:
+        kept = {"tool": version, "files": []}
+    todo = sorted(ours - set(kept["files"]))
+    for number in range(0, len(todo), CHUNK):
+        chunk = todo[number : number + CHUNK]
+        for file in chunk:
             (site / file).unlink()
             shutil.copyfile(original / file, site / file)
-        for number in range(0, len(wanted), CHUNK):
-            command = [sys.executable, "-m", "graphmend_lsp", "fix", *arguments, *wanted[number : number + CHUNK]]
-            done = subprocess.run(command, cwd=site, capture_output=True, text=True)
-            print(f"fix {mode}: {done.stdout.strip()[-300:]} {done.stderr.strip()[-300:]}", flush=True)
-        stamp.write_text(text)
-    return {file for file in wanted if (site / file).read_bytes() != (original / file).read_bytes()}
+        command = [sys.executable, "-m", "graphmend_lsp", "fix", *arguments, *chunk]
+        done = subprocess.run(command, cwd=site, capture_output=True, text=True)
+        print(f"fix {mode}: {done.stdout.strip()[-300:]} {done.stderr.strip()[-300:]}", flush=True)
+        kept["files"] += chunk
+        kept_at.write_text(json.dumps(kept))
+    hashes = {file: hashlib.sha256((site / file).read_bytes()).hexdigest() for file in kept["files"]}
+    return {file: one for file, one in hashes.items() if (site / file).read_bytes() != (original / file).read_bytes()}
 
 
 def load(work: Path) -> list[dict[str, Any]]:
@@ -91,7 +111,7 @@ def load(work: Path) -> list[dict[str, Any]]:
             one = schedule.read(path)
             if one is None:
                 continue
-            before = schedule.read(schedule.place(work, one["package"], one["name"], "eval")) or {}
+            before = schedule.read(schedule.place(work, one["package"], one["name"], one["variant"])) or {}
             rows.append(_row(mode, before, one, original, mended))
     return rows
 
@@ -99,7 +119,7 @@ def load(work: Path) -> list[dict[str, Any]]:
 def _row(
     mode: str, before: dict[str, Any], after: dict[str, Any], original: Sources, mended: Sources
 ) -> dict[str, Any]:
-    row: dict[str, Any] = {"name": f"{after['package']}/{after['name']}", "mode": mode}
+    row: dict[str, Any] = {"name": f"{after['package']}/{after['name']}.{after['variant']}", "mode": mode}
     if "error" in after or "not_built" in after:
         return row | {"error": after.get("error") or after["not_built"]}
     row["before"], row["after"] = _counts(before, original), _counts(after, mended)
@@ -142,11 +162,11 @@ def _mode(rows: list[dict[str, Any]], mode: str) -> list[str]:
     removed = f"{before - after} of {before}" + (f" ({100 * (before - after) / before:.0f} %)" if before else "")
     tensors = sum(row["tensors"] for row in good)
     lines = [
-        f"### graphmend fix{' --unsafe' if mode == 'unsafe' else ''}: {len(rows)} architectures whose files changed",
+        f"### graphmend fix{' --unsafe' if mode == 'unsafe' else ''}: {len(rows)} runs that use changed files",
         "",
-        f"- GM1xx to GM3xx sites removed (sites counted for each architecture): {removed}",
+        f"- GM1xx to GM3xx sites removed (counted for each run): {removed}",
         f"- graphs: {sum(row['graphs'][0] for row in good)} before, {sum(row['graphs'][1] for row in good)} after",
-        f"- tensors compared bit by bit: {tensors}; architectures that differ in eager: "
+        f"- tensors compared bit by bit: {tensors}; runs that differ in eager: "
         f"{sum(bool(row['eager_differences']) for row in good)}, compiled: "
         f"{sum(bool(row['compiled_differences']) for row in good)}; failed: {len(rows) - len(good)}",
         "",
@@ -161,7 +181,7 @@ def _mode(rows: list[dict[str, Any]], mode: str) -> list[str]:
         if row["compiled_differences"]:
             known = " (as before mending)" if row["differences_before"] else ""
             lines.append(f"- **DIFFERS compiled**{known} {name}: {'; '.join(row['compiled_differences'][:3])[:300]}")
-    lines += ["", "| architecture | GM1-3 sites | other sites | graphs |", "| --- | --- | --- | --- |"]
+    lines += ["", "| run | GM1-3 sites | other sites | graphs |", "| --- | --- | --- | --- |"]
     for row in sorted(good, key=lambda row: -_counted(row["before"])):
         if _counted(row["before"]) or _counted(row["after"]):
             others = [sum(row[when].values()) - _counted(row[when]) for when in ("before", "after")]

@@ -10,8 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 OVERRIDES: dict[str, dict[str, Any]] = {
-    "reformer": {"init": {"is_decoder": True}, "set": {"axial_pos_shape": [4, 8]}},
+    "reformer": {"init": {"is_decoder": True}, "set": {"axial_pos_shape": [3, 4]}},
     "esm": {"init": {"vocab_size": 64, "pad_token_id": 1, "mask_token_id": 2}},
+    "time_series_transformer": {"init": {"prediction_length": 4, "context_length": 8}},
+    "autoformer": {"init": {"prediction_length": 4, "context_length": 8}},
+    "informer": {"init": {"prediction_length": 4, "context_length": 8}},
+    "idefics": {"frames": 1, "inputs": {"image_attention_mask": ["ones", [2, 12, 1]]}},
+    "jamba": {"set": {"use_mamba_kernels": False}},
     "xmod": {"set": {"default_language": "en_XX"}},
     "sam": {"keep_images": True, "batch": 1},
     "sam_hq": {"keep_images": True, "batch": 1},

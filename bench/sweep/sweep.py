@@ -31,6 +31,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=int, default=150, help="time-out of one architecture in one arm")
     parser.add_argument("--retry", action="store_true", help="measure again what failed")
     parser.add_argument("--compare-only", action="store_true", help="measure nothing, only find and compare again")
+    parser.add_argument("--no-measure", action="store_true", help="nothing new under Dynamo, but the mended arms")
     parser.add_argument("--focus", action="store_true", help="find again only in files with a miss or a false alarm")
     parser.add_argument("--no-mend", action="store_true", help="leave out the mended arms")
     parser.add_argument("--report", type=Path, help="write the report here as well (bench/SWEEP.md)")
@@ -42,7 +43,7 @@ def main() -> int:
     work: Path = options.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     packages = options.package.split(",")
-    if not options.compare_only:
+    if not options.compare_only and not options.no_measure:
         for package in packages:
             schedule.measure(options, work, package)
     measured = compare.load(work, packages, options.only)

@@ -7,6 +7,7 @@ out, one thing after the other.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import inspect
 from typing import Any
@@ -39,10 +40,8 @@ def varied(arm: str, model: Any, values: dict[str, Any]) -> dict[str, Any]:
 def _checkpoint(model: Any) -> None:
     for module in model.modules():
         if getattr(module, "gradient_checkpointing", None) is False:
-            try:
+            with contextlib.suppress(Exception):
                 model.gradient_checkpointing_enable({"use_reentrant": False})
-            except Exception:
-                model.gradient_checkpointing_disable()
             return
 
 

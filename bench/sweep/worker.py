@@ -98,7 +98,13 @@ def main() -> None:
                 os._exit(code)
         problem = _wait(child, PATIENCE * task["seconds"] + 20)
         if problem and not os.path.exists(task["out"]):
-            _write(task["out"], {**{key: task[key] for key in ("package", "name", "arm")}, "error": problem})
+            _write(
+                task["out"],
+                {
+                    **{key: task[key] for key in ("package", "name", "arm", "variant", "key") if key in task},
+                    "error": problem,
+                },
+            )
         print("ANSWER " + json.dumps({"name": task["name"], "arm": task["arm"], "problem": problem}), flush=True)
 
 
