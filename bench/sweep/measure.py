@@ -136,7 +136,8 @@ def _reference(task: dict[str, Any], base: str, result: dict[str, Any]) -> None:
     torch.save(_calls(made, made, task, recipe), task["reference"])
 
 
-def _calls(run: Any, made: Any, task: dict[str, Any], recipe: dict[str, Any]) -> list[leaves.Leaves]:
+def _calls(run: Any, made: Any, task: dict[str, Any], recipe: dict[str, Any], after: Any = None) -> list[leaves.Leaves]:
+    """The outputs of several calls with different inputs; ``after`` is called behind the first."""
     import torch
 
     found: list[leaves.Leaves] = []
@@ -145,6 +146,8 @@ def _calls(run: Any, made: Any, task: dict[str, Any], recipe: dict[str, Any]) ->
         torch.manual_seed(call)
         with torch.set_grad_enabled(task["variant"] == "train"):
             found.append(leaves.leaves(run(**values)))
+        if after and not call:
+            after()
     return found
 
 
@@ -153,22 +156,18 @@ def _mended(task: dict[str, Any], base: str, result: dict[str, Any]) -> None:
 
     expected = torch.load(task["reference"], weights_only=False)
     made, recipe = _ready(task, result)
-    eager = _calls(made, made, task, recipe)
     result["tensors"] = sum(leaves.tensors(one) for one in expected)
-    result["eager_differences"] = _compared(expected, eager)
-    made = build.model(task["package"], task["name"], recipe["strategy"])
+    result["eager_differences"] = _compared(expected, _calls(made, made, task, recipe))
+    made = build.model(task["package"], task["name"], recipe["strategy"])  # as new: calls may leave state
     breaks = watch.listen(base)
     _limits()
     graphs: list[int] = []
+
+    def count() -> None:
+        result["graphs"], result["operators"], result["breaks"] = len(graphs), sum(graphs), list(breaks.rows)
+
     compiled = torch.compile(made, backend=_counting(graphs))
-    values = _values(task, task["variant"], made, recipe, 0)
-    torch.manual_seed(0)
-    with torch.set_grad_enabled(task["variant"] == "train"):
-        compiled(**values)
-    result["graphs"], result["operators"], result["breaks"] = len(graphs), sum(graphs), list(breaks.rows)
-    made = build.model(task["package"], task["name"], recipe["strategy"])
-    compiled = torch.compile(made, backend=_counting(graphs))
-    result["compiled_differences"] = _compared(expected, _calls(compiled, made, task, recipe))
+    result["compiled_differences"] = _compared(expected, _calls(compiled, made, task, recipe, count))
 
 
 def _compared(expected: list[leaves.Leaves], got: list[leaves.Leaves]) -> list[str]:

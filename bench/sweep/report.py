@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ def write(
     focus = {site.file for site in compared.misses()} | {one.file for one in false(compared)}
     (work / "focus.json").write_text(json.dumps(sorted(focus)))
     parts = [
-        summary(measured, compared),
+        summary(measured, compared, versions(options.python, options.package)),
         families(measured, compared),
         other_breaks(compared, sources),
         failures(measured),
@@ -56,12 +57,22 @@ def _share(part: int, whole: int) -> str:
     return f"{part} of {whole}" + (f" ({100 * part / whole:.1f} %)" if whole else "")
 
 
-def summary(measured: list[dict[str, Any]], compared: Compared) -> str:
+def versions(python: str, packages: str) -> str:
+    """The releases that the interpreter has."""
+    names = ["torch", *packages.split(",")]
+    code = f"import importlib.metadata as m; print(*(f'{{n}} {{m.version(n)}}' for n in {names!r}), sep=', ')"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True)
+    return done.stdout.strip() or "releases unknown"
+
+
+def summary(measured: list[dict[str, Any]], compared: Compared, releases: str) -> str:
     built = {f"{one['package']}/{one['name']}" for one in measured if "recipe" in one}
     tried = {f"{one['package']}/{one['name']}" for one in measured}
     by_arm = Counter(one["arm"] for one in measured if "graphs" in one)
     lines = [
         "# Sweep",
+        "",
+        f"{releases}, on a CPU. What is counted and how: [README.md](README.md#sweep-dynamo-as-the-judge).",
         "",
         f"{_share(len(built), len(tried))} architectures were built; measured under Dynamo: "
         + ", ".join(f"{count} in arm {arm}" for arm, count in by_arm.most_common())

@@ -51,11 +51,22 @@ class Worker:
                 return json.loads(line[7:])
         raise RuntimeError("the measuring process ended")
 
-    def ask(self, task: dict[str, Any]) -> Any:
-        assert self.process.stdin
-        self.process.stdin.write(json.dumps(task) + "\n")
-        self.process.stdin.flush()
-        return self._answer()
+    def ask(self, task: dict[str, Any]) -> bool:
+        """Whether the process is still there after the task; if not, that is what the task has as its result."""
+        try:
+            assert self.process.stdin
+            self.process.stdin.write(json.dumps(task) + "\n")
+            self.process.stdin.flush()
+            self._answer()
+            return True
+        except (RuntimeError, OSError) as error:
+            out = Path(task["out"])
+            if not out.exists():
+                kept = {key: task[key] for key in ("package", "name", "arm", "variant", "key") if key in task}
+                out.parent.mkdir(parents=True, exist_ok=True)
+                out.write_text(json.dumps({**kept, "error": str(error)}))
+            self.close()
+            return False
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
@@ -117,7 +128,8 @@ def measure(options: argparse.Namespace, work: Path, package: str) -> None:
                 if kept is None or (options.retry and _failed(kept)):
                     Path(task["out"]).unlink(missing_ok=True)
                     worker = worker or Worker(options.python, package)
-                    worker.ask(task)
+                    if not worker.ask(task):
+                        worker = None
                     kept = read(Path(task["out"]))
                     _tell(start, built, task, kept)
                 if task["arm"] == "eval":
@@ -178,7 +190,8 @@ def run_all(python: str, package: str, site: Path | None, tasks: list[dict[str, 
             while True:
                 task = waiting.get_nowait()
                 worker = worker or Worker(python, package, site)
-                worker.ask(task)
+                if not worker.ask(task):
+                    worker = None
                 _tell(start, 0, task, read(Path(task["out"])))
         if worker:
             worker.close()
