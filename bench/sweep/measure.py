@@ -56,6 +56,18 @@ def _cast(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _seed(number: int) -> None:
+    """All sources of random numbers that a model may use."""
+    import random
+
+    import numpy
+    import torch
+
+    torch.manual_seed(number)
+    random.seed(number)
+    numpy.random.seed(number)
+
+
 def _values(task: dict[str, Any], arm: str, made: Any, recipe: dict[str, Any], call: int) -> dict[str, Any]:
     """The inputs of a call in an arm; the model is put into the arm's mode."""
     values = build.inputs(task["package"], made, task["name"], recipe, call)
@@ -97,7 +109,7 @@ def _dynamo(task: dict[str, Any], base: str, result: dict[str, Any]) -> None:
     compiled = torch.compile(made, backend=_counting(graphs))
     start = time.perf_counter()
     try:
-        torch.manual_seed(1)
+        _seed(1)
         with torch.set_grad_enabled(task["arm"] == "train"):
             got = leaves.leaves(compiled(**values))
         if outputs is not None:
@@ -116,7 +128,7 @@ def _eager(made: Any, values: dict[str, Any], task: Any, base: str, packages: An
 
     ran = watch.Ran(base, packages)
     try:
-        torch.manual_seed(1)
+        _seed(1)
         with torch.set_grad_enabled(task["arm"] == "train"), ran:
             outputs = made(**values)
         return leaves.leaves(outputs)
@@ -143,7 +155,7 @@ def _calls(run: Any, made: Any, task: dict[str, Any], recipe: dict[str, Any], af
     found: list[leaves.Leaves] = []
     for call in range(CALLS):
         values = _values(task, task["variant"], made, recipe, call)
-        torch.manual_seed(call)
+        _seed(call)
         with torch.set_grad_enabled(task["variant"] == "train"):
             found.append(leaves.leaves(run(**values)))
         if after and not call:
