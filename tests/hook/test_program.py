@@ -105,7 +105,7 @@ def test_an_interrupt_ends_the_process_as_python_does(run: Run, write: Write, tm
         child = subprocess.Popen(
             [sys.executable, *command, "script.py"],
             cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where tests run in the background
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in a background job
         )  # fmt: skip
         assert child.stdout is not None
         child.stdout.readline()
