@@ -14,7 +14,7 @@ from graphmend_lsp.flow.suspects import may_break
 from graphmend_lsp.model.module import ClassInfo, FunctionInfo, Module
 from graphmend_lsp.model.program import Caller, Mention, ProgramView
 from graphmend_lsp.model.regions import Entry, entries
-from graphmend_lsp.model.walk import walk
+from graphmend_lsp.model.walk import last_name, walk
 
 _MAX_ENTRIES = 32
 """Entries of other files that one check analyses."""
@@ -101,7 +101,7 @@ class Search:
             return None
         user = module.find(via.qualname)
         calls = (node for node in walk(user.node) if isinstance(node, ast.Call)) if user is not None else ()
-        return frozenset(_signature(call) for call in calls if _last(call.func) == via.name)
+        return frozenset(_signature(call) for call in calls if last_name(call.func) == via.name)
 
     def _means(self, module: Module, via: Mention, target: FunctionInfo) -> bool:
         """Whether a name in another file is this file's function, as far as imports and bases tell."""
@@ -118,7 +118,3 @@ def _signature(call: ast.Call) -> tuple[str, ...]:
     named = [(k.arg or "**", k.value) for k in call.keywords]
     values = [("", argument) for argument in call.args] + sorted(named, key=lambda pair: pair[0])
     return tuple(f"{name}={repr(v.value) if isinstance(v, ast.Constant) else '_'}" for name, v in values)
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -6,7 +6,7 @@ import ast
 
 from graphmend_lsp.flow import host
 from graphmend_lsp.model.module import FunctionNode
-from graphmend_lsp.model.walk import children, walk
+from graphmend_lsp.model.walk import children, last_name, walk
 
 _COMPUTING = frozenset({"torch", "F", "np", "numpy", "th"})
 _LOOKS = frozenset({"isinstance", "hasattr", "len", "callable", "getattr", "issubclass", "type"})
@@ -38,7 +38,7 @@ def _suspect(item: ast.AST, local: set[str]) -> bool:
         return not _static(item.subject if isinstance(item, ast.Match) else item, local)
     if isinstance(item, ast.For):
         return isinstance(item.iter, ast.Call) or not _static(item.iter, local)
-    return isinstance(item, ast.Call) and _name(item.func) in _EFFECTS
+    return isinstance(item, ast.Call) and last_name(item.func) in _EFFECTS
 
 
 def _static(test: ast.expr, local: set[str]) -> bool:
@@ -48,13 +48,9 @@ def _static(test: ast.expr, local: set[str]) -> bool:
         item = todo.pop()
         if isinstance(item, ast.Compare) and all(isinstance(op, (ast.Is, ast.IsNot)) for op in item.ops):
             continue
-        if isinstance(item, ast.Call) and _name(item.func) in _LOOKS:
+        if isinstance(item, ast.Call) and last_name(item.func) in _LOOKS:
             continue
         if isinstance(item, ast.Name) and (item.id in local or item.id in _COMPUTING):
             return False
         todo += children(item)
     return True
-
-
-def _name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -130,17 +130,12 @@ class Module:
                 self._add(node.name, Binding("function", function=function, chunk=chunk))
             elif isinstance(node, ast.ClassDef):
                 self._add(node.name, Binding("class", cls=self._class(node, chunk, ""), chunk=chunk))
-            elif isinstance(node, ast.Import):
-                for alias in node.names:
-                    target = alias.name if alias.asname else alias.name.partition(".")[0]
-                    self._add(alias.asname or target, Binding("import", target, chunk=chunk))
-            elif isinstance(node, ast.ImportFrom):
-                base = self.absolute(node)
-                for alias in node.names:
-                    if alias.name == "*":
-                        self.star_imports.append(base)
+            elif isinstance(node, (ast.Import, ast.ImportFrom)):
+                for local, target in self.imported(node):
+                    if local == "*":
+                        self.star_imports.append(target.removesuffix(".*"))
                     else:
-                        self._add(alias.asname or alias.name, Binding("import", f"{base}.{alias.name}", chunk=chunk))
+                        self._add(local, Binding("import", target, chunk=chunk))
             elif isinstance(node, ast.Assign):
                 for target in node.targets:
                     self._bind_target(target, node.value, chunk)
@@ -203,6 +198,16 @@ class Module:
         return cls
 
     # -- questions -------------------------------------------------------------------------------
+
+    def imported(self, node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
+        """What an import binds: the local name ("*" for all) and the absolute dotted target."""
+        if isinstance(node, ast.ImportFrom):
+            base = self.absolute(node)
+            yield from ((alias.asname or alias.name, f"{base}.{alias.name}") for alias in node.names)
+            return
+        for alias in node.names:
+            target = alias.name if alias.asname else alias.name.partition(".")[0]
+            yield alias.asname or target, target
 
     def absolute(self, node: ast.ImportFrom) -> str:
         """Absolute dotted name of the module an import names."""

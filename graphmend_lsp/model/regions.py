@@ -190,7 +190,8 @@ class _Finder:
     def _calls(self, top: ast.stmt, chunk: Chunk) -> Iterator[Entry]:
         path = self.module.path
         nodes = list(walk(top))
-        self._local = dict(self._imports(nodes)) if isinstance(top, _SCOPES) else {}
+        imports = (n for n in nodes if isinstance(n, (ast.Import, ast.ImportFrom)))
+        self._local = {k: v for n in imports for k, v in self.module.imported(n)} if isinstance(top, _SCOPES) else {}
         for node in nodes:
             if not isinstance(node, ast.Call):
                 continue
@@ -214,16 +215,6 @@ class _Finder:
                 for function in self._targets(target, top):
                     fullgraph = _fullgraph([*keywords, *node.keywords])
                     yield Entry(function, kind, place, path, "compiled here", fullgraph)
-
-    def _imports(self, nodes: list[ast.AST]) -> Iterator[tuple[str, str]]:
-        for node in nodes:
-            if isinstance(node, ast.ImportFrom):
-                base = self.module.absolute(node)
-                yield from ((alias.asname or alias.name, f"{base}.{alias.name}") for alias in node.names)
-            elif isinstance(node, ast.Import):
-                for alias in node.names:
-                    target = alias.name if alias.asname else alias.name.partition(".")[0]
-                    yield alias.asname or target, target
 
     def _targets(self, node: ast.expr, top: ast.stmt) -> Iterator[FunctionInfo]:
         """Functions that ``torch.compile(node)`` compiles."""

@@ -78,3 +78,8 @@ def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
                 todo += [part for part in value if isinstance(part, _Node)]
             elif isinstance(value, _Node):
                 todo.append(value)
+
+
+def last_name(node: ast.expr) -> str:
+    """``c`` of ``a.b.c``, ``a`` of ``a``; empty for what is no name."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -47,7 +47,6 @@ class Index:
         self._rows: dict[str, store.Row] | None = None
         self._buffers: dict[str, tuple[str, Summary]] = {}
         self._checked = 0.0
-        self._generation = 0
         self._stored: _Mentions | None = None
         """Where names are mentioned, in the files as they are on disk."""
         self._graph: _Graph | None = None
