@@ -1,0 +1,198 @@
+"""How the behaviour of one run differs from that of another."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+
+from .observe import Behaviour, Said
+from .snapshot import Tree
+
+_torch: Any = torch
+_TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 3e-2}
+"""Largest deviation of compiled results, relative to the larger of 1, the value and the tensor's largest value.
+
+Fused kernels round in another order; ten times and less of what ``torch.testing`` allows.
+"""
+
+
+class Difference(NamedTuple):
+    """``part`` is one of outputs, arguments, state, aliasing, text, exception, gradients, random."""
+
+    part: str
+    message: str
+
+
+def differences(before: Behaviour, after: Behaviour, exact: bool = True) -> list[Difference]:
+    """What of ``before`` is not so in ``after``; floats may deviate by rounding unless ``exact``."""
+    found: list[Difference] = []
+    if before.said != after.said:
+        found.append(Difference("text", _said_difference(before.said, after.said)))
+    if before.error != after.error:
+        found.append(Difference("exception", f"{_raised(before)} -> {_raised(after)}"))
+        return found
+    for number, (old, new) in enumerate(zip(before.outputs, after.outputs)):
+        _compare(old, new, exact, "outputs", f"output of call {number + 1}", found)
+    _compare(before.arguments, after.arguments, exact, "arguments", "arguments", found)
+    for name, old in before.state.items():
+        if name in after.state:
+            _compare(old, after.state[name], exact, "state", name, found)
+        else:
+            found.append(Difference("state", f"{name} is gone"))
+    _compare_gradients(before, after, exact, found)
+    aliasing = [difference for difference in found if difference.part == "aliasing"]
+    found = [d for d in found if d.part != "aliasing" or d is aliasing[0]]  # the first one shifts all later numbers
+    if before.random != after.random:
+        found.append(Difference("random", "other random numbers are drawn"))
+    return found
+
+
+def _raised(run: Behaviour) -> str:
+    if run.error is None:
+        return "no exception"
+    name = run.error[0][len("builtins.") :] if run.error[0].startswith("builtins.") else run.error[0]
+    return f"{name}: {_short(run.error[1])}"
+
+
+def _short(text: str, limit: int = 160) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 3] + "..."
+
+
+def _said_difference(before: list[Said], after: list[Said]) -> str:
+    for old, new in zip(before, after):
+        if old != new:
+            return f"{_shown(old)} -> {_shown(new)}"
+    more, what = (before, "no longer said") if len(before) > len(after) else (after, "said in addition")
+    return f"{what}: {_shown(more[min(len(before), len(after))])}"
+
+
+def _shown(said: Said) -> str:
+    if said[0] in ("out", "err"):
+        return f"{_short(repr(said[1]))} on std{said[0]}"
+    if said[0] == "record":
+        return f"{said[2]} of logger {said[1]} in {said[4]}: {_short(repr(said[3]))}"
+    return f"{said[1]} in {said[3]}: {_short(repr(said[2]))}"
+
+
+def _compare(
+    before: Tree | None, after: Tree | None, exact: bool, part: str, where: str, found: list[Difference]
+) -> None:
+    """Walk two trees side by side; the first difference of a subtree is enough."""
+    stack: list[tuple[Any, Any, str]] = [(before, after, where)]
+    while stack:
+        old, new, place = stack.pop()
+        if old is None or new is None:
+            if old is not new:
+                found.append(Difference(part, f"{place}: {old} -> {new}"))
+            continue
+        if old[0] != new[0]:
+            found.append(Difference(part, f"{place}: {_named(old)} -> {_named(new)}"))
+        elif old[0] == "value":
+            if not _same_value(old[1], new[1], exact):
+                found.append(Difference(part, f"{place}: {_short(repr(old[1]))} -> {_short(repr(new[1]))}"))
+        elif old[0] == "tensor":
+            difference = _tensor_difference(old, new, exact)
+            if difference is not None:
+                aliasing = difference.startswith("shares")
+                found.append(Difference("aliasing" if aliasing else part, f"{place} {difference}"))
+        elif old[0] == "again":
+            if old[1] != new[1]:
+                found.append(Difference("aliasing", f"{place} is another object"))
+        elif old[0] == "opaque":
+            if old[1] != new[1]:
+                found.append(Difference(part, f"{place}: {old[1]} -> {new[1]}"))
+        else:
+            if old[2] != new[2]:
+                found.append(Difference(part, f"{place}: {old[2]} -> {new[2]}"))
+            elif old[1] != new[1]:
+                found.append(Difference("aliasing", f"{place} is another object"))
+            elif old[0] == "items":
+                if len(old[3]) != len(new[3]):
+                    found.append(Difference(part, f"{place}: {len(old[3])} items -> {len(new[3])}"))
+                pairs = [(a, b, f"{place}[{n}]") for n, (a, b) in enumerate(zip(old[3], new[3]))]
+                stack.extend(reversed(pairs))
+            else:
+                names, others = [name for name, _ in old[3]], [name for name, _ in new[3]]
+                if names != others:
+                    found.append(Difference(part, f"{place}: fields {names} -> {others}"))
+                pairs = [(a[1], b[1], f"{place}.{a[0]}") for a, b in zip(old[3], new[3])]
+                stack.extend(reversed(pairs))
+
+
+def _named(tree: Tree) -> str:
+    return _short(repr(tree[1])) if tree[0] in ("value", "opaque") else tree[0]
+
+
+def _same_value(old: Any, new: Any, exact: bool) -> bool:
+    if type(old) is not type(new):
+        return False
+    if isinstance(old, float) and (old != old or new != new):
+        return old != old and new != new
+    if not exact and isinstance(old, (float, complex)):
+        return old == new or abs(old - new) <= _TOLERANCE[torch.float32] * max(1.0, abs(old))
+    return bool(old == new)
+
+
+def _tensor_difference(old: Tree, new: Tree, exact: bool) -> str | None:
+    a, b = old[7], new[7]
+    if old[5] != new[5]:
+        return f"is of {new[5]}, not {old[5]}"
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return f"is {_kind(b)}, not {_kind(a)}"
+    if exact and old[4] != new[4] and a.numel() > 1:
+        return f"has strides {new[4]}, not {old[4]}"
+    if exact and old[6] != new[6]:
+        return f"{'requires' if new[6] else 'does not require'} a gradient"
+    values = value_difference(a, b, exact)
+    if values is not None:
+        return values
+    if exact and (old[1] != new[1] or old[2] != new[2] or old[3] != new[3]):
+        return "shares its memory or identity with something else"
+    return None
+
+
+def _kind(tensor: torch.Tensor) -> str:
+    return f"{str(tensor.dtype).rpartition('.')[2]}{list(tensor.shape)}"
+
+
+def value_difference(a: torch.Tensor, b: torch.Tensor, exact: bool) -> str | None:
+    """How the values of two tensors of one dtype and shape differ: not at all (None), or in words."""
+    if a.numel() == 0:
+        return None
+    if not a.is_floating_point() and not a.is_complex():
+        wrong: Any = a != b
+    else:
+        both_nan: Any = torch.isnan(a) & torch.isnan(b)
+        wrong = ~(both_nan | (a == b))
+        if exact and a.is_floating_point():
+            wrong = wrong | (~both_nan & (torch.signbit(a) != torch.signbit(b)))
+        if not exact and bool(wrong.any()):
+            wide = torch.complex128 if a.is_complex() else torch.float64
+            x, y = a.to(wide), b.to(wide)
+            finite = x.abs()[torch.isfinite(x)]
+            largest = float(finite.max()) if finite.numel() else 0.0
+            wrong = ~(both_nan | ((x - y).abs() <= _TOLERANCE.get(a.dtype, 1e-5) * max(1.0, largest)) | (a == b))
+    count = int(wrong.sum())
+    if not count:
+        return None
+    first = int(wrong.reshape(-1).nonzero()[0])
+    old, new = a.reshape(-1)[first].item(), b.reshape(-1)[first].item()
+    return f"differs in {count} of {a.numel()} values, first {old!r} -> {new!r}"
+
+
+def _compare_gradients(before: Behaviour, after: Behaviour, exact: bool, found: list[Difference]) -> None:
+    """No gradient counts as zeros: a side that is not taken had none.  Gradients that are not finite do not count."""
+    known = [g for g in before.gradients if g is not None]
+    if not all(bool(torch.isfinite(g).all()) for g in known):
+        return
+    for number, (old, new) in enumerate(zip(before.gradients, after.gradients)):
+        if old is None and new is None:
+            continue
+        shape: Any = old if old is not None else new
+        a = torch.zeros_like(shape) if old is None else old
+        b = torch.zeros_like(shape) if new is None else new
+        difference = value_difference(a + 0.0, b + 0.0, exact) if a.shape == b.shape else "has another shape"
+        if difference is not None:
+            found.append(Difference("gradients", f"gradient {number} {difference}"))

@@ -1,0 +1,166 @@
+"""Values as trees of plain data, to be compared with those of another process.
+
+A tree is a tuple whose first item is its kind:
+
+* ``("value", x)`` for None, bool, int, float, complex, str, bytes and dtypes, devices, layouts (by name);
+* ``("tensor", object, storage, offset, strides, class name, requires grad, data)``: ``data`` is a detached copy;
+* ``("items", object, class name, [tree, ...])`` for lists, tuples and sets;
+* ``("fields", object, class name, [(name, tree), ...])`` for dicts, dataclasses, modules and other objects;
+* ``("again", object)`` for a container met before;
+* ``("opaque", class name)`` for the rest.
+
+``object`` and ``storage`` number what is met in order, so that equal numbers in one run mean the same object or memory.
+Runs over the same values in the same order therefore show in their numbers whether aliasing is the same.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import types
+from typing import Any, Callable, Dict, Iterable, Tuple, cast
+
+import torch
+
+Tree = Tuple[Any, ...]
+
+_torch: Any = torch
+_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+_NAMED = (torch.dtype, torch.device, torch.layout, torch.memory_format)
+_CODE = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)
+_OWN_FIELDS = frozenset(vars(torch.nn.Module()))  # training among them, which the observer sets itself
+_DEPTH = 40
+
+
+class Snapshots:
+    """Takes the trees of one run; keeps what it has met alive, so that no identity is used twice."""
+
+    def __init__(self) -> None:
+        self._objects: dict[int, int] = {}
+        self._storages: dict[int, int] = {}
+        self._alive: list[object] = []
+
+    def take(self, value: object, depth: int = 0) -> Tree:
+        """The tree of a value as it is now."""
+        if isinstance(value, enum.Enum):
+            return ("value", f"{type(value).__qualname__}.{value.name}")
+        if isinstance(value, _PLAIN) and type(value) in _PLAIN:
+            return ("value", value)
+        if isinstance(value, _NAMED):
+            return ("value", str(value))
+        if isinstance(value, torch.Tensor):
+            return self._tensor(value)
+        if isinstance(value, _CODE) or depth > _DEPTH:
+            return ("opaque", _class_name(value))
+        known = id(value) in self._objects
+        number = self._number(value)
+        if known:
+            return ("again", number)
+        if isinstance(value, (list, tuple, set, frozenset)):
+            items = list(cast("Iterable[Any]", value))
+            ordered = sorted(items, key=repr) if isinstance(value, (set, frozenset)) else items
+            name = _class_name(cast("object", value))
+            return ("items", number, name, [self.take(item, depth + 1) for item in ordered])
+        fields = _fields(value)
+        if fields is None:
+            return ("opaque", _class_name(value))
+        return ("fields", number, _class_name(value), [(name, self.take(item, depth + 1)) for name, item in fields])
+
+    def _number(self, value: object) -> int:
+        if id(value) not in self._objects:
+            self._alive.append(value)
+        return self._objects.setdefault(id(value), len(self._objects))
+
+    def _tensor(self, tensor: torch.Tensor) -> Tree:
+        number, name = self._number(tensor), _class_name(tensor)
+        try:
+            with torch.no_grad():
+                data = tensor.detach().clone().cpu()
+            storage: Any = _torch.Tensor.untyped_storage(tensor)
+            place = storage.data_ptr() if storage.nbytes() else -number - 1
+            shared = self._storages.setdefault(place, len(self._storages))
+            self._alive.append(storage)
+            offset, strides = tensor.storage_offset(), tuple(tensor.stride())
+        except (RuntimeError, NotImplementedError, TypeError):  # sparse, nested, fake, meta
+            return ("opaque", f"{name} {tuple(tensor.shape)} {tensor.dtype} {tensor.device}")
+        return ("tensor", number, shared, offset, strides, f"{name} {tensor.device}", bool(tensor.requires_grad), data)
+
+
+def _class_name(value: object) -> str:
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _fields(value: Any) -> list[tuple[str, Any]] | None:
+    if isinstance(value, dict):
+        return [(repr(key), item) for key, item in cast("Dict[Any, Any]", value).items()]
+    if isinstance(value, torch.nn.Module):
+        own: list[tuple[str, Any]] = [pair for pair in vars(value).items() if pair[0] not in _OWN_FIELDS]
+        for table in ("_parameters", "_buffers", "_modules"):
+            own += cast("dict[str, Any]", getattr(value, table)).items()
+        return own
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [(field.name, getattr(value, field.name, None)) for field in dataclasses.fields(value)]
+    if hasattr(value, "getvalue"):  # StringIO, BytesIO
+        try:
+            return [("getvalue", cast("Any", value).getvalue())]
+        except (TypeError, ValueError):
+            return None
+    if type(value).__module__.partition(".")[0] in ("torch", "logging", "threading", "_thread", "_io", "io"):
+        return None
+    fields: dict[str, Any] | None = getattr(cast("Any", value), "__dict__", None)
+    return list(fields.items()) if isinstance(fields, dict) else None
+
+
+def is_data(value: object) -> bool:
+    """Whether a global is state of the program: not a function, class or module, nor a helper object without fields."""
+    return not isinstance(value, _CODE) and Snapshots().take(value)[0] != "opaque"
+
+
+def tensors_in(value: Any) -> list[torch.Tensor]:
+    """The tensors in nested containers and dataclasses, in order."""
+    found: list[torch.Tensor] = []
+    stack: list[Any] = [value]
+    seen: set[int] = set()
+    while stack:
+        item = stack.pop()
+        if isinstance(item, torch.Tensor):
+            found.append(item)
+            continue
+        parts = _parts(item)
+        if parts and id(item) not in seen:
+            seen.add(id(item))
+            stack.extend(reversed(parts))
+    return found
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(cast("dict[Any, Any]", value).values())
+    if isinstance(value, (list, tuple)):
+        return list(cast("list[Any]", value))
+    if _is_dataclass(value):
+        return [getattr(value, field.name, None) for field in dataclasses.fields(value)]
+    return []
+
+
+def _is_dataclass(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+def map_tensors(value: Any, change: Callable[[torch.Tensor], Any]) -> Any:
+    """``value`` with each tensor in its containers and dataclasses changed; other objects are kept as they are."""
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    parts = [map_tensors(part, change) for part in _parts(value)]
+    kind: Any = type(value)
+    try:
+        if issubclass(kind, dict):
+            return kind(zip(value, parts))
+        if issubclass(kind, (list, tuple)):
+            return kind(*parts) if hasattr(kind, "_make") else kind(parts)
+        if _is_dataclass(value):
+            return dataclasses.replace(value, **dict(zip([f.name for f in dataclasses.fields(value)], parts)))
+    except (TypeError, ValueError):  # a container with a constructor of its own
+        pass
+    return value
