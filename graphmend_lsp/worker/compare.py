@@ -40,7 +40,7 @@ def differences(before: Behaviour, after: Behaviour, exact: bool = True) -> list
             _compare(old, after.state[name], exact, "state", name, found)
         else:
             found.append(Difference("state", f"{name} is gone"))
-    _compare_gradients(before, after, exact, found)
+    _compare_gradients(before, after, found)
     aliasing = [difference for difference in found if difference.part == "aliasing"]
     found = [d for d in found if d.part != "aliasing" or d is aliasing[0]]  # the first one shifts all later numbers
     if before.random != after.random:
@@ -98,7 +98,7 @@ def _compare(
                 aliasing = difference.startswith("shares")
                 found.append(Difference("aliasing" if aliasing else part, f"{place} {difference}"))
         elif old[0] == "again":
-            if old[1] != new[1]:
+            if exact and old[1] != new[1]:
                 found.append(Difference("aliasing", f"{place} is another object"))
         elif old[0] == "opaque":
             if old[1] != new[1]:
@@ -106,7 +106,7 @@ def _compare(
         else:
             if old[2] != new[2]:
                 found.append(Difference(part, f"{place}: {old[2]} -> {new[2]}"))
-            elif old[1] != new[1]:
+            elif exact and old[1] != new[1]:
                 found.append(Difference("aliasing", f"{place} is another object"))
             elif old[0] == "items":
                 if len(old[3]) != len(new[3]):
@@ -182,8 +182,11 @@ def value_difference(a: torch.Tensor, b: torch.Tensor, exact: bool) -> str | Non
     return f"differs in {count} of {a.numel()} values, first {old!r} -> {new!r}"
 
 
-def _compare_gradients(before: Behaviour, after: Behaviour, exact: bool, found: list[Difference]) -> None:
-    """No gradient counts as zeros: a side that is not taken had none.  Gradients that are not finite do not count."""
+def _compare_gradients(before: Behaviour, after: Behaviour, found: list[Difference]) -> None:
+    """No gradient counts as zeros: a side that is not taken had none.  Gradients that are not finite do not count.
+
+    They may deviate by rounding in eager mode, too: their sums are added in another order.
+    """
     known = [g for g in before.gradients if g is not None]
     if not all(bool(torch.isfinite(g).all()) for g in known):
         return
@@ -193,6 +196,6 @@ def _compare_gradients(before: Behaviour, after: Behaviour, exact: bool, found: 
         shape: Any = old if old is not None else new
         a = torch.zeros_like(shape) if old is None else old
         b = torch.zeros_like(shape) if new is None else new
-        difference = value_difference(a + 0.0, b + 0.0, exact) if a.shape == b.shape else "has another shape"
+        difference = value_difference(a, b, exact=False) if a.shape == b.shape else "has another shape"
         if difference is not None:
             found.append(Difference("gradients", f"gradient {number} {difference}"))

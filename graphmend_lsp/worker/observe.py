@@ -27,8 +27,13 @@ _COMPILER = ("torch._dynamo", "torch._inductor", "torch._functorch")
 Said = Tuple[str, ...]
 """``("out"|"err", text)``, ``("record", logger, level, text, file)`` or ``("warning", class, text, file)``."""
 
-_list: Any = list  # default factories
-_dict: Any = dict
+
+def _no_items() -> list[Any]:
+    return []
+
+
+def _no_fields() -> dict[str, Tree]:
+    return {}
 
 
 @dataclass
@@ -39,15 +44,15 @@ class Behaviour:
     text) of the exception that ended the run; ``compiler_error`` says that it is one of the compiler's own.
     """
 
-    outputs: list[Tree] = field(default_factory=list)
+    outputs: list[Tree] = field(default_factory=_no_items)
     arguments: Tree | None = None
     given: Tree | None = None
     """The arguments before the first call."""
-    state: dict[str, Tree] = field(default_factory=dict)
-    said: list[Said] = field(default_factory=list)
+    state: dict[str, Tree] = field(default_factory=_no_fields)
+    said: list[Said] = field(default_factory=_no_items)
     error: tuple[str, str] | None = None
     compiler_error: bool = False
-    gradients: list[torch.Tensor | None] = field(default_factory=list)
+    gradients: list[torch.Tensor | None] = field(default_factory=_no_items)
     random: str = ""
 
 
@@ -194,12 +199,11 @@ def _state(snapshots: Snapshots, entry: Any, modules: Sequence[Any]) -> dict[str
         tree = snapshots.take(owner)
         found.update({f"self.{name}": part for name, part in tree[3]} if tree[0] == "fields" else {"self": tree})
     for module in modules:
-        fields: dict[str, Any] = dict(vars(module))
-        for name, value in fields.items():
+        for name, value in cast("list[tuple[str, Any]]", list(vars(module).items())):
             if name.startswith("__"):
                 continue
             if isinstance(value, type) and value.__module__ == module.__name__:
-                attributes: Any = dict(cast("dict[str, Any]", vars(value)))
+                attributes: dict[str, Any] = {**vars(cast("Any", value))}
                 for key, item in attributes.items():
                     if not key.startswith("__") and is_data(item):
                         found[f"{module.__name__}.{name}.{key}"] = snapshots.take(item)

@@ -153,11 +153,12 @@ def map_tensors(value: Any, change: Callable[[torch.Tensor], Any]) -> Any:
     if isinstance(value, torch.Tensor):
         return change(value)
     parts = [map_tensors(part, change) for part in _parts(value)]
-    kind: Any = type(value)
+    kind: Any = getattr(value, "__class__")  # noqa: B009 - typed loosely
+    is_dict, is_sequence = isinstance(value, dict), isinstance(value, (list, tuple))
     try:
-        if issubclass(kind, dict):
+        if is_dict:
             return kind(zip(value, parts))
-        if issubclass(kind, (list, tuple)):
+        if is_sequence:
             return kind(*parts) if hasattr(kind, "_make") else kind(parts)
         if _is_dataclass(value):
             return dataclasses.replace(value, **dict(zip([f.name for f in dataclasses.fields(value)], parts)))

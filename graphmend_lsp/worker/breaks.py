@@ -1,0 +1,125 @@
+"""Graphs and graph breaks, as Dynamo itself reports them."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import logging
+import os
+import re
+import warnings
+from typing import Any, Callable, Generator, NamedTuple, Sequence
+
+import torch
+
+from .entries import Call
+from .load import is_library
+
+_torch: Any = torch
+_AT = re.compile(r"user code at (.+?):(\d+)")
+_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
+_GB = re.compile(r"gb(\d{4})\.html")
+_TITLE = re.compile(r"(?m)^(.*)\n\s+Explanation:")
+_REASON = re.compile(r"Reason: *([^\n]*)")
+
+
+class Break(NamedTuple):
+    """One break event; ``line`` is 0 where Dynamo names no place, ``gb`` "" where it has no number."""
+
+    path: str
+    line: int
+    reason: str
+    gb: str
+
+
+class Counts(NamedTuple):
+    """What compiling cost: ``graphs`` is 0 where every frame was skipped; ``ran`` is False if a call raised."""
+
+    graphs: int
+    events: list[Break]
+    ran: bool
+
+
+class _Collector(logging.Handler):
+    """The ``graph_breaks`` log artifact has every event; ``torch._dynamo.explain`` and ``counters`` do not."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.events: list[Break] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        if "raph break" not in text:
+            return
+        at, frames = _AT.search(text), _FRAME.findall(text)
+        path, line = (at[1], at[2]) if at else frames[-1] if frames else ("", "0")
+        users = [(p, n) for p, n in frames if not is_library(p)]
+        if users and is_library(path):  # e.g. inside logging: the user's line that leads there
+            path, line = users[-1]
+        gb, title, reason = _GB.search(text), _TITLE.search(text), _REASON.search(text)
+        words = title[1].strip() if title else reason[1].strip() if reason else text.strip().partition("\n")[0]
+        where = os.path.abspath(path) if path else ""
+        self.events.append(Break(where, int(line), words[:200], f"GB{gb[1]}" if gb else ""))
+
+
+@contextlib.contextmanager
+def collected() -> Generator[list[Break]]:
+    """The break events of what is compiled inside."""
+    collector = _Collector()
+    _torch._logging.set_logs(graph_breaks=True)
+    names = [name for name in logging.root.manager.loggerDict if name.endswith("__graph_breaks")]
+    kept = [(logger, logger.handlers[:], logger.propagate, logger.level) for logger in map(logging.getLogger, names)]
+    for logger, _, _, _ in kept:
+        logger.handlers[:] = [collector]
+        logger.propagate = False
+        logger.setLevel(logging.DEBUG)
+    try:
+        yield collector.events
+    finally:
+        for logger, handlers, propagate, level in kept:
+            logger.handlers[:] = handlers
+            logger.propagate = propagate
+            logger.setLevel(level)
+        _torch._logging.set_logs()
+
+
+def count(build: Callable[[], Any], calls: Sequence[Call], training: bool | None = None) -> Counts:
+    """Compile the entry with a backend that only counts, and make the calls, each of them twice."""
+    graphs: list[Any] = []
+
+    def counting(graph: Any, example_inputs: Any) -> Any:
+        del example_inputs
+        graphs.append(graph)
+        return graph.forward
+
+    ran = True
+    _torch._dynamo.reset()
+    with collected() as events, _silent():
+        try:
+            entry = build()
+            if training is not None and isinstance(entry, torch.nn.Module):
+                entry.train(training)
+            function: Any = _torch.compile(entry, backend=counting)
+            for call in copy.deepcopy(list(calls)):
+                for _ in range(2):
+                    _consume(function(*call.args, **call.kwargs))
+        except Exception:
+            ran = False
+    _torch._dynamo.reset()
+    return Counts(len(graphs), list(events), ran)
+
+
+def _consume(value: Any) -> None:
+    if hasattr(value, "__next__"):
+        list(value)
+
+
+@contextlib.contextmanager
+def _silent() -> Generator[None]:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
+        warnings.simplefilter("ignore")
+        yield

@@ -1,0 +1,40 @@
+"""The worker's line to the process that started it: JSON lines, out of reach of what the user's code prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any, cast
+
+
+class Failure(Exception):
+    """The job cannot be done; ``kind`` is for programs, the text for people."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Channel:
+    """Takes standard input and output for itself; the user's code reads nothing and prints to standard error."""
+
+    def __init__(self) -> None:
+        self._in = os.fdopen(os.dup(0), "r", encoding="utf-8")
+        self._out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
+        os.close(null)
+        os.dup2(2, 1)
+        sys.stdin = open(os.devnull, encoding="utf-8")
+        sys.stdout = sys.stderr
+
+    def send(self, event: str, **fields: Any) -> None:
+        """One line; ``event`` says what it is."""
+        self._out.write(json.dumps({"event": event, **fields}) + "\n")
+        self._out.flush()
+
+    def receive(self) -> dict[str, Any]:
+        """The next message; empty when there will be none."""
+        line = self._in.readline()
+        return cast("dict[str, Any]", json.loads(line)) if line else {}

@@ -1,0 +1,115 @@
+"""The user's files as modules, some of them with another text than on disk."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import linecache
+import os
+import sys
+import traceback
+from types import CodeType, ModuleType
+from typing import Any, Mapping, Sequence
+
+from .channel import Failure
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Loads a file whose text is given; nothing is read from or written to ``__pycache__``."""
+
+    def __init__(self, fullname: str, path: str, text: str) -> None:
+        super().__init__(fullname, path)
+        self._text = text
+
+    def get_code(self, fullname: str) -> CodeType:
+        return compile(self._text, self.path, "exec", dont_inherit=True)
+
+    def get_source(self, fullname: str) -> str:
+        return self._text
+
+
+class Overlay(importlib.abc.MetaPathFinder):
+    """Finds the files that have another text, those that are not on disk included, wherever an import looks."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = {os.path.realpath(path): text for path, text in texts.items()}
+        for path, text in self._texts.items():  # what tracebacks and inspect.getsource show
+            linecache.cache[path] = (len(text), None, text.splitlines(True), path)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        del target
+        tail = fullname.rpartition(".")[2]
+        for folder in sys.path if path is None else path:
+            base = os.path.join(os.path.realpath(folder or os.curdir), tail)
+            for candidate in (os.path.join(base, "__init__.py"), base + ".py"):
+                if candidate in self._texts:
+                    return self.spec(fullname, candidate)
+                if os.path.isfile(candidate):  # an import would stop here
+                    return None
+        return None
+
+    def spec(self, fullname: str, path: str) -> importlib.machinery.ModuleSpec | None:
+        """How to load the file at ``path`` under a name."""
+        real = os.path.realpath(path)
+        package = [os.path.dirname(real)] if os.path.basename(real) == "__init__.py" else None
+        loader: Any = _Loader(fullname, real, self._texts[real]) if real in self._texts else None
+        return importlib.util.spec_from_file_location(fullname, real, loader=loader, submodule_search_locations=package)
+
+
+def install(roots: Sequence[str], texts: Mapping[str, str]) -> Overlay:
+    """Make imports look in ``roots`` first, and take these texts for files at these absolute paths."""
+    sys.dont_write_bytecode = True
+    sys.path[:0] = [root for root in roots if root not in sys.path]
+    overlay = Overlay(texts)
+    sys.meta_path.insert(0, overlay)
+    return overlay
+
+
+def import_file(overlay: Overlay, path: str, name: str) -> ModuleType:
+    """The file as a module of that dotted name, its packages imported first.
+
+    Raises:
+        Failure: kind "import"; the text says what it raised and where.
+    """
+    try:
+        parent = name.rpartition(".")[0]
+        if parent:
+            importlib.import_module(parent)
+        known = sys.modules.get(name)
+        if known is not None and os.path.realpath(getattr(known, "__file__", None) or "") == os.path.realpath(path):
+            return known
+        spec = overlay.spec(name, path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+        if parent:
+            setattr(sys.modules[parent], name.rpartition(".")[2], module)
+        return module
+    except Exception as error:
+        sys.modules.pop(name, None)
+        raise Failure("import", f"importing {os.path.basename(path)} raised {described(error)}") from error
+
+
+def described(error: BaseException) -> str:
+    """An exception in one line, with the innermost place in a file that is not the interpreter's or torch's."""
+    own = os.path.dirname(os.path.abspath(__file__))
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not os.path.abspath(frame.filename).startswith(own) and not frame.filename.startswith("<")
+    ]
+    ours = [frame for frame in frames if not is_library(frame.filename)] or frames[-1:]
+    place = f" ({os.path.basename(ours[-1].filename)}:{ours[-1].lineno})" if ours else ""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:300]}{place}" if text else f"{type(error).__name__}{place}"
+
+
+def is_library(path: str) -> bool:
+    """Whether a file belongs to the interpreter or to an installed package."""
+    parts = os.path.abspath(path).split(os.sep)
+    return "site-packages" in parts or os.path.abspath(path).startswith(os.path.dirname(os.path.abspath(os.__file__)))

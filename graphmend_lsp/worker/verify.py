@@ -1,0 +1,270 @@
+"""Run entries of the original or of the mended code on many inputs; compare with what the other one did."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Dict, NamedTuple, Tuple, cast
+
+import torch
+
+from . import breaks, entries, load
+from .channel import Channel, Failure
+from .compare import Difference, differences
+from .entries import Call, Inputs
+from .observe import Behaviour, observe
+from .vary import variations
+
+_torch: Any = torch
+
+
+class Run(NamedTuple):
+    """What to run: ``backend`` None is eager; ``dtype`` is what the module is cast to."""
+
+    label: str
+    call: Call
+    backend: str | None = None
+    gradients: bool = False
+    training: bool | None = None
+    dtype: torch.dtype | None = None
+
+    @property
+    def key(self) -> tuple[str, str, bool, bool]:
+        """What names the same run in the other process."""
+        return (self.label, self.backend or "eager", self.gradients, bool(self.training))
+
+
+Observed = Dict[Tuple[str, str, bool, bool], Behaviour]
+
+
+def run(job: dict[str, Any], channel: Channel) -> None:
+    """One arm, the original's or the mended one's.
+
+    The job: ``arm`` ("original" or "mended"); ``path`` and ``name`` of the file; ``roots`` of imports; ``texts``
+    (path -> text) that stand for files; ``state``, the other files whose globals count (``[path, name]``);
+    ``entries``, names, which are chosen here if ``choose``; ``inputs`` (a list) and ``init``, each
+    ``[path, module name, function]``; ``backends``; ``calls``; ``out``, the file that the observations go to.
+
+    Raises:
+        Failure: it cannot be run.
+    """
+    torch.set_num_threads(int(job.get("threads") or torch.get_num_threads()))
+    _torch._inductor.config.fallback_random = True  # else each graph has random numbers of its own
+    _quicken()
+    overlay = load.install(job["roots"], job["texts"])
+    module = load.import_file(overlay, job["path"], job["name"])
+    sources = _Sources(overlay, job, module)
+    modules = [module, *(load.import_file(overlay, path, name) for path, name in job["state"])]
+    names: list[str] = job["entries"]
+    if job["choose"]:
+        names, left_out = _chosen(sources, names, job["calls"])
+        channel.send("chosen", entries=names, left_out=left_out)
+    observed: dict[str, Observed] = {}
+    for name in names:
+        channel.send("entry", entry=name)
+        try:
+            build, calls, used = sources.of(name)
+        except Failure as failure:
+            channel.send("entry-failed", entry=name, kind=failure.kind, message=str(failure))
+            continue
+        runs = _plan(build, calls, job["backends"])
+        observed[name] = {}
+        for number, one in enumerate(runs):
+            channel.send("run", entry=name, label=one.label, backend=one.key[1], done=number, total=len(runs))
+            observed[name][one.key] = _observe(build, one, job["calls"], modules)
+        if job["arm"] == "original":
+            first = runs[0]
+            again = differences(observed[name][first.key], _observe(build, first, job["calls"], modules))
+            channel.send("repeated", entry=name, differences=[d.message for d in again])
+        channel.send("counted", entry=name, inputs=used, counts=_counts(build, calls))
+    torch.save({name: _plain(runs) for name, runs in observed.items()}, job["out"])
+    channel.send("observed")
+    against = channel.receive().get("against")
+    if against:
+        others: Any = torch.load(against, weights_only=False)  # made by the other arm a moment ago
+        for name in names:
+            if name in others and name in observed:
+                channel.send("compared", entry=name, **_compared(_restored(others[name]), observed[name]))
+        channel.send("finished")
+
+
+def _quicken() -> None:
+    """Without the measurement of each guard's latency, for which Dynamo flushes the CPU's caches."""
+    guards: Any = getattr(_torch._dynamo, "guards", None)
+    if hasattr(guards, "profile_guard_manager"):
+        guards.profile_guard_manager = _no_time
+
+
+def _no_time(*_: Any) -> float:
+    return 0.0
+
+
+class _Sources:
+    """Where entries and their inputs come from."""
+
+    def __init__(self, overlay: load.Overlay, job: dict[str, Any], module: Any) -> None:
+        self._module = module
+        self._job = job
+        self._functions: list[tuple[str, Callable[[], Any]]] = []
+        for path, name, function in job["inputs"]:
+            source = load.import_file(overlay, path, name)
+            self._functions.append((f"{function}() of {os.path.basename(path)}", entries.lookup(source, function)))
+        if not self._functions:
+            for function in (entries.EXAMPLE, entries.KERNEL):
+                if callable(getattr(module, function, None)):
+                    self._functions = [(f"{function}()", getattr(module, function))]
+                    break
+        self._init: Callable[[], Any] | None = getattr(module, entries.CONSTRUCTOR, None)
+        if job["init"]:
+            path, name, function = job["init"]
+            self._init = entries.lookup(load.import_file(overlay, path, name), function)
+
+    def of(self, name: str) -> tuple[Callable[[], Any], Inputs, str]:
+        """How to build an entry, its calls, and where these come from.
+
+        Raises:
+            Failure: there are no inputs, or the entry cannot be built.
+        """
+        if not self._functions:
+            raise Failure(
+                "inputs",
+                f"no inputs: write a function {entries.EXAMPLE}() that returns a tuple of arguments, or name one",
+            )
+        build = entries.builder(self._module, name, self._init)
+        calls = [call for what, make in self._functions for call in entries.calls_of(entries.make(make, what))]
+        try:
+            target = build()
+        except Exception as error:
+            raise Failure("build", f"building {name} raised {load.described(error)}") from error
+        for call in calls:
+            if not entries.binds(target, call):
+                raise Failure("inputs", f"the arguments of {self._functions[0][0]} do not fit {name}")
+        return build, calls, ", ".join(what for what, _ in self._functions)
+
+    def modules(self) -> list[str]:
+        return entries.modules_of(self._module)
+
+
+def _chosen(sources: _Sources, named: list[str], calls: int) -> tuple[list[str], list[list[str]]]:
+    """The entries that the inputs are for, outermost modules only; and the others, each with the reason."""
+    left_out: list[list[str]] = []
+    fitting: dict[str, Any] = {}
+    wanted = [name[: -len(".forward")] if name.endswith(".forward") else name for name in named]
+    for name in dict.fromkeys([*wanted, *sources.modules()]):
+        try:
+            build, given, _ = sources.of(name)
+            problem = observe(build, *given[0], calls=1).error
+            if problem is not None and problem[0].rpartition(".")[2] in ("TypeError", "AttributeError"):
+                raise Failure("inputs", f"{problem[0]}: {problem[1]}")
+            fitting[name] = build()
+        except Failure as failure:
+            left_out.append([name, str(failure)])
+    inner: set[type] = set()
+    for target in fitting.values():
+        if isinstance(target, torch.nn.Module):
+            inner |= {type(part) for part in target.modules() if part is not target}
+    for name in [name for name, target in fitting.items() if type(target) in inner]:
+        del fitting[name]
+        left_out.append([name, "a part of another entry"])
+    if not fitting and not left_out:
+        raise Failure("entry", "the file has no entry: name a function or class")
+    return list(fitting), left_out
+
+
+def _plan(build: Callable[[], Any], calls: Inputs, backends: list[str]) -> list[Run]:
+    """The runs of one entry, the plainest first."""
+    is_module = isinstance(build(), torch.nn.Module)
+    mode = False if is_module else None
+    runs: list[Run] = []
+    for number, call in enumerate(calls):
+        label = f"inputs {number + 1}" if len(calls) > 1 else "the inputs"
+        for backend in (None, *backends):
+            runs.append(Run(label, call, backend, training=mode))
+            runs.append(Run(label, call, backend, True, mode))
+            if is_module and backend in (None, "aot_eager"):
+                runs.append(Run(f"{label}, training", call, backend, True, True))
+        for other in variations(call):
+            name = f"{label}, {other.label}"
+            runs.append(Run(name, other.call, None, other.ordinary, mode, other.dtype))
+            if other.dtype is None and number == 0:
+                runs += [Run(name, other.call, b, other.ordinary, mode) for b in backends if b != "inductor"]
+                if other.label in ("negated", "with a NaN"):
+                    runs += [Run(name, other.call, b, other.ordinary, mode) for b in backends if b == "inductor"]
+    return sorted(runs, key=lambda one: one.key[1] == "inductor")
+
+
+def _observe(build: Callable[[], Any], one: Run, calls: int, modules: list[Any]) -> Behaviour:
+    def cast_build() -> Any:
+        entry = build()
+        return entry.to(one.dtype) if one.dtype is not None and isinstance(entry, torch.nn.Module) else entry
+
+    return observe(
+        cast_build,
+        *one.call,
+        calls=calls,
+        backend=one.backend,
+        gradients=one.gradients,
+        training=one.training,
+        modules=modules,
+    )
+
+
+def _counts(build: Callable[[], Any], calls: Inputs) -> dict[str, Any]:
+    """Graphs and break events for the first call, in the mode that has more; break sites over all calls."""
+    is_module = isinstance(build(), torch.nn.Module)
+    modes = (False, True) if is_module else (None,)
+    best, mode = max(((breaks.count(build, calls[:1], m), m) for m in modes), key=lambda pair: len(pair[0].events))
+    events = [event for m in modes for call in calls for event in breaks.count(build, [call], m).events]
+    return {
+        "graphs": best.graphs,
+        "events": len(best.events),
+        "training": bool(mode),
+        "sites": [list(event) for event in dict.fromkeys(events)],
+    }
+
+
+def _plain(runs: Observed) -> list[tuple[Any, dict[str, Any]]]:
+    return [(key, vars(behaviour)) for key, behaviour in runs.items()]
+
+
+def _restored(rows: Any) -> Observed:
+    return {tuple(key): Behaviour(**fields) for key, fields in rows}
+
+
+def _compared(before: Observed, after: Observed) -> dict[str, Any]:
+    """Differences of all runs, and what could not be compared."""
+    found: list[dict[str, Any]] = []
+    skipped: list[dict[str, Any]] = []
+    compared: dict[str, int] = {}
+    for key, new in after.items():
+        old = before.get(key)
+        where = {"label": key[0], "backend": key[1], "gradients": key[2]}
+        if old is None:
+            skipped.append({**where, "reason": "the original was not run"})
+            continue
+        if _unequal_inputs(old, new):
+            skipped.append({**where, "reason": "the input function gives other values in each process"})
+            continue
+        is_cast = key[0].rpartition(", ")[2] in ("float64", "float16", "bfloat16")
+        if old.error is not None and is_cast:
+            skipped.append({**where, "reason": "the original does not accept it"})
+            continue
+        if key[1] == "eager":
+            rows = differences(old, new)
+        elif old.compiler_error and new.compiler_error:
+            skipped.append({**where, "reason": f"{key[1]} fails: {cast('Any', old.error)[1][:120]}"})
+            continue
+        else:
+            rows = differences(old, new, exact=False)
+            eager = before.get((key[0], "eager", key[2], key[3]))
+            if rows and eager is not None and not differences(eager, new, exact=False):
+                rows = []
+        compared[key[1]] = compared.get(key[1], 0) + 1
+        found += [{**where, "part": part, "message": message} for part, message in rows]
+    return {"differences": found, "skipped": skipped, "runs": compared}
+
+
+def _unequal_inputs(old: Behaviour, new: Behaviour) -> bool:
+    return bool(differences(Behaviour(arguments=old.given), Behaviour(arguments=new.given)))
+
+
+__all__ = ["Difference", "Run", "run"]
