@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "check": "find the lines that split torch.compile graphs",
     "fix": "mend them where behaviour is provably kept",
+    "verify": "run original and mended code and compare what they do",
     "run": "run a program with its code mended in memory",
     "rule": "explain a rule",
     "server": "start the language server on standard input and output",

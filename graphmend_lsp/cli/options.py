@@ -13,13 +13,18 @@ def add_file_arguments(parser: argparse.ArgumentParser) -> None:
     """Paths, standard input, and the choice of rules."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: .); - is standard input")
     parser.add_argument("--stdin-filename", metavar="FILE", help="the path that the text of standard input belongs to")
+    add_rule_arguments(parser)
+    parser.add_argument("--exit-zero", action="store_true", help="exit 0 even if there are findings")
+
+
+def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
+    """The choice of rules, entries and torch."""
     parser.add_argument("--select", action="append", metavar="CODES", type=_codes, help="only these rules (GM101,GM2)")
     parser.add_argument("--ignore", action="append", metavar="CODES", type=_codes, help="without these rules")
     parser.add_argument(
         "--entry", action="append", metavar="NAME", type=_names, help="a function or class that is compiled; repeatable"
     )
     parser.add_argument("--torch-version", metavar="X.Y", type=_release, help="the torch release to assume")
-    parser.add_argument("--exit-zero", action="store_true", help="exit 0 even if there are findings")
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,10 @@ class Overrides:
     ignore: tuple[str, ...] = ()
     entries: tuple[str, ...] = ()
     torch_version: tuple[int, int] | None = None
+
+    def with_entry(self, name: str) -> Overrides:
+        """The same with one more entry."""
+        return replace(self, entries=(*self.entries, name))
 
     def over(self, settings: Settings) -> Settings:
         """``settings`` as the command line wants them: ``--select`` starts anew, the rest adds."""

@@ -42,6 +42,11 @@ def _site_packages(environment: str) -> Iterator[str]:
         yield os.path.join(lib, name, "site-packages")
 
 
+def torch_in(environment: str) -> tuple[int, int] | None:
+    """The release in one environment, None without torch."""
+    return next((release for folder in _site_packages(environment) if (release := _in(folder)) is not None), None)
+
+
 def _in(folder: str) -> tuple[int, int] | None:
     try:
         names = os.listdir(folder)

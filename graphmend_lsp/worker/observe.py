@@ -22,6 +22,7 @@ from .snapshot import Snapshots, Tree, is_data, map_tensors, tensors_in
 _torch: Any = torch
 _TORCH_FOLDER = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _DYNAMO_TAIL = "\n\nfrom user code"
+_COMPILERS_LOGGERS = frozenset(("torch", "triton", "filelock", "fsspec", "sympy", "asyncio", "concurrent"))
 _COMPILER = ("torch._dynamo", "torch._inductor", "torch._functorch")
 
 Said = Tuple[str, ...]
@@ -199,7 +200,7 @@ def _state(snapshots: Snapshots, entry: Any, modules: Sequence[Any]) -> dict[str
         tree = snapshots.take(owner)
         found.update({f"self.{name}": part for name, part in tree[3]} if tree[0] == "fields" else {"self": tree})
     for module in modules:
-        for name, value in cast("list[tuple[str, Any]]", list(vars(module).items())):
+        for name, value in cast("dict[str, Any]", {**vars(module)}).items():
             if name.startswith("__"):
                 continue
             if isinstance(value, type) and value.__module__ == module.__name__:
@@ -244,7 +245,7 @@ class _Records(logging.Handler):
         self._said = said
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.name.partition(".")[0] != "torch":
+        if record.name.partition(".")[0] not in _COMPILERS_LOGGERS:
             where = os.path.basename(record.pathname)
             self._said.append(("record", record.name, record.levelname, record.getMessage(), where))
 
@@ -255,7 +256,9 @@ def listening(said: list[Said]) -> Generator[None]:
     handler = _Records(said)
     root = logging.getLogger()
     known = [item for item in logging.root.manager.loggerDict.values() if isinstance(item, logging.Logger)]
-    closed = [logger for logger in known if not logger.propagate and logger.name.partition(".")[0] != "torch"]
+    closed = [
+        logger for logger in known if not logger.propagate and logger.name.partition(".")[0] not in _COMPILERS_LOGGERS
+    ]
     level, disabled = root.level, root.manager.disable
     for logger in (root, *closed):
         logger.addHandler(handler)

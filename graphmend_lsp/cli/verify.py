@@ -1,0 +1,147 @@
+"""``graphmend verify``: run original and mended code and compare what they do."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from graphmend_lsp.cli import options as shared
+
+if TYPE_CHECKING:
+    from graphmend_lsp.verify.plan import Options, Plan
+    from graphmend_lsp.verify.report import Report
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "targets", nargs="+", metavar="PATH[::ENTRY]", help="a file, and a function or class in it that is compiled"
+    )
+    parser.add_argument("--against", metavar="FILE", help="compare with this file instead of the mended one")
+    parser.add_argument(
+        "--mend", action="append", default=[], metavar="FILE", help="mend this file as well; repeatable"
+    )
+    parser.add_argument(
+        "--inputs",
+        action="append",
+        default=[],
+        metavar="FILE::FUNCTION",
+        help="a function that returns arguments; repeatable (default: the file's example_inputs() or get_inputs())",
+    )
+    parser.add_argument(
+        "--init",
+        metavar="FILE::FUNCTION",
+        help="a function that returns the constructor's arguments (default: get_init_inputs() of the file)",
+    )
+    parser.add_argument(
+        "--backend",
+        action="append",
+        metavar="NAME",
+        help="compile with this backend, beside eager; repeatable (default: aot_eager and inductor; none: eager only)",
+    )
+    parser.add_argument("--calls", type=int, default=2, metavar="N", help="calls on one instance (default 2)")
+    parser.add_argument("--unsafe", action="store_true", help="also apply fixes that change behaviour")
+    parser.add_argument("--python", metavar="PATH", help="the interpreter to run the code in")
+    parser.add_argument("--timeout", type=float, default=1800.0, metavar="SECONDS", help="for one file (default 1800)")
+    parser.add_argument("--output-format", choices=("full", "json"), default="full")
+    shared.add_rule_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    from graphmend_lsp.cli import terminal
+    from graphmend_lsp.cli.main import EXIT_CLEAN, EXIT_ERROR, EXIT_FINDINGS
+    from graphmend_lsp.finding import Problem
+    from graphmend_lsp.project.interpreter import find_interpreter
+    from graphmend_lsp.verify.plan import PlanError
+    from graphmend_lsp.verify.run import verify
+
+    reports: list[Report] = []
+    failed = False
+    show = _Progress()
+    for target in options.targets:
+        path, entry = _split(target)
+        try:
+            plan = _plan(options, path, entry)
+            python = find_interpreter(os.path.dirname(path), options.python)
+        except (PlanError, ValueError, FileNotFoundError) as error:
+            terminal.complain((Problem(path, None, str(error)),))
+            failed = True
+            continue
+        report = verify(plan, python, folder=os.getcwd(), progress=show)
+        show.clear()
+        reports.append(report)
+        if options.output_format == "full":
+            from graphmend_lsp.cli.verdicts import text
+
+            sys.stdout.write(text(report, terminal.paint_for(sys.stdout)))
+            sys.stdout.flush()
+    if options.output_format == "json":
+        import json
+
+        data: dict[str, Any] = {"version": 1, "files": [report.as_json() for report in reports]}
+        json.dump(data, sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    verdicts = {entry.verdict for report in reports for entry in report.entries}
+    if "different" in verdicts:
+        return EXIT_FINDINGS
+    return EXIT_ERROR if failed or "inconclusive" in verdicts else EXIT_CLEAN
+
+
+def _split(target: str) -> tuple[str, str]:
+    path, mark, entry = target.rpartition("::")
+    return (os.path.abspath(path), entry) if mark else (os.path.abspath(target), "")
+
+
+def _plan(options: argparse.Namespace, path: str, entry: str) -> Plan:
+    from graphmend_lsp.cli.work import Accept
+    from graphmend_lsp.project.config import load_for
+    from graphmend_lsp.project.program import DiskProgram
+    from graphmend_lsp.verify import plan
+
+    chosen = _options(options)
+    if options.against is not None:
+        return plan.against_plan(path, os.path.abspath(options.against), entry=entry, options=chosen)
+    overrides = shared.overrides(options)
+    named = overrides if not entry else overrides.with_entry(entry)
+    return plan.mended_plan(
+        path,
+        [os.path.abspath(other) for other in options.mend],
+        entry=entry,
+        settings=lambda each: named.over(load_for(each).settings_for(each)),
+        program=DiskProgram((os.getcwd(), load_for(path).root)),
+        accept=Accept(options.unsafe or load_for(path).unsafe_fixes),
+        options=chosen,
+    )
+
+
+def _options(options: argparse.Namespace) -> Options:
+    from graphmend_lsp.verify import plan
+
+    backends: list[str] = list(plan.BACKENDS) if options.backend is None else options.backend
+    here = os.getcwd()
+    return plan.Options(
+        tuple(dict.fromkeys(name for name in backends if name not in ("none", "eager"))),
+        max(1, options.calls),
+        tuple(plan.Source.parse(each, here) for each in options.inputs),
+        None if options.init is None else plan.Source.parse(options.init, here),
+        options.timeout,
+    )
+
+
+class _Progress:
+    """The run at hand on standard error, for a terminal."""
+
+    def __init__(self) -> None:
+        self._on = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+    def __call__(self, text: str) -> None:
+        if self._on:
+            sys.stderr.write(f"\r\x1b[K{text[:100]}")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._on:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

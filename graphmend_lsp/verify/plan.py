@@ -1,0 +1,139 @@
+"""What is to be compared: the texts of the mended program, the entries, the inputs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from graphmend_lsp import check as core
+from graphmend_lsp.finding import Finding, Offer
+from graphmend_lsp.project import files, layout
+from graphmend_lsp.project.program import DiskProgram
+from graphmend_lsp.settings import Settings
+from graphmend_lsp.verify.report import Applied
+
+BACKENDS = ("aot_eager", "inductor")
+
+
+class PlanError(Exception):
+    """Nothing can be compared; the text says why, for the user."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A function that makes inputs, in a file."""
+
+    path: str
+    function: str
+
+    @classmethod
+    def parse(cls, text: str, folder: str) -> Source:
+        """``FILE::FUNCTION``, the file relative to a folder.
+
+        Raises:
+            ValueError: not of that form, or there is no such file.
+        """
+        path, _, function = text.rpartition("::")
+        if not path or not function.isidentifier():
+            raise ValueError(f"not FILE::FUNCTION: {text!r}")
+        path = os.path.abspath(os.path.join(folder, path))
+        if not os.path.isfile(path):
+            raise ValueError(f"there is no file {path}")
+        return cls(path, function)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to compare; ``timeout`` in seconds, for all entries of a file together."""
+
+    backends: tuple[str, ...] = BACKENDS
+    calls: int = 2
+    inputs: tuple[Source, ...] = ()
+    init: Source | None = None
+    timeout: float = 1800.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One file's comparison.  ``original`` and ``mended`` are the texts that stand for files, by absolute path."""
+
+    path: str
+    entries: tuple[str, ...]
+    choose: bool
+    original: Mapping[str, str]
+    mended: Mapping[str, str]
+    applied: tuple[Applied, ...] = ()
+    against: str = ""
+    options: Options = Options()
+    left: int = 0
+    """Findings that no applied offer mends."""
+
+
+Accept = Callable[[Finding, Offer], bool]
+
+
+def mended_plan(
+    path: str,
+    others: Sequence[str],
+    *,
+    entry: str = "",
+    settings: Callable[[str], Settings],
+    program: DiskProgram,
+    accept: Accept,
+    options: Options,
+    texts: Mapping[str, str] | None = None,
+) -> Plan:
+    """Compare a file with its mended form; ``others`` are further files to mend, ``texts`` unsaved buffers.
+
+    Raises:
+        PlanError: a file cannot be read or does not parse.
+    """
+    texts = texts or {}
+    original: dict[str, str] = dict(texts)
+    mended: dict[str, str] = dict(texts)
+    applied: list[Applied] = []
+    named: list[str] = []
+    left = 0
+    for each in dict.fromkeys((path, *others)):
+        text = texts[each] if each in texts else _read(each)
+        original[each] = text
+        chosen = settings(each)
+        result = core.mend(text, each, program=program.for_file(each, chosen.runtime), settings=chosen, accept=accept)
+        if result.analysis.problems:
+            problem = result.analysis.problems[0]
+            raise PlanError(f"{each}:{problem.line}: {problem.message}")
+        mended[each] = result.text
+        mended.update({new.path: new.text for new in result.creates})
+        applied += [_applied(each, finding, offer) for finding, offer in result.applied]
+        left += sum(finding.code != "GM001" for finding in result.analysis.findings)
+        findings = [finding for finding, _ in result.applied] + list(result.analysis.findings)
+        named += [name.name for finding in findings for name in finding.entries if (name.path or each) == path]
+    names = (entry,) if entry else tuple(dict.fromkeys(name for name in named if "<" not in name))
+    return Plan(path, names, not entry, original, mended, tuple(applied), options=options, left=left)
+
+
+def _applied(path: str, finding: Finding, offer: Offer) -> Applied:
+    return Applied(path, finding.span.line, finding.code, offer.title, offer.safety, offer.changes)
+
+
+def against_plan(path: str, other: str, *, entry: str = "", options: Options) -> Plan:
+    """Compare a file with another one that is to take its place.
+
+    Raises:
+        PlanError: one of them cannot be read.
+    """
+    original, mended = {path: _read(path)}, {path: _read(other)}
+    return Plan(path, (entry,) if entry else (), not entry, original, mended, against=other, options=options)
+
+
+def _read(path: str) -> str:
+    try:
+        return files.read(path).text
+    except files.SourceError as error:
+        raise PlanError(f"{path}: {error}") from error
+
+
+def module_of(path: str) -> str:
+    """The dotted name that a file is imported by."""
+    return layout.module_name(path)[0]
