@@ -28,7 +28,8 @@ _torch: Any = torch
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _NAMED = (torch.dtype, torch.device, torch.layout, torch.memory_format)
 _CODE = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)
-_OWN_FIELDS = frozenset(vars(torch.nn.Module()))  # training among them, which the observer sets itself
+_OWN_FIELDS = frozenset(vars(torch.nn.Module())) | {"_is_torch_compile"}
+"""``training`` among them, which the observer sets itself; ``torch.compile`` marks the module that it is given."""
 _DEPTH = 40
 
 
