@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         path, entry = _split(target)
         try:
             plan = _plan(options, path, entry)
-            python = find_interpreter(os.path.dirname(path), options.python)
+            python = find_interpreter(*_wanted(options, path))
         except (PlanError, ValueError, FileNotFoundError) as error:
             terminal.complain((Problem(path, None, str(error)),))
             failed = True
@@ -72,9 +72,10 @@ def run(options: argparse.Namespace) -> int:
         show.clear()
         reports.append(report)
         if options.output_format == "full":
-            from graphmend_lsp.cli.verdicts import text
+            from graphmend_lsp.verify.text import Writer
 
-            sys.stdout.write(text(report, terminal.paint_for(sys.stdout)))
+            for line in Writer(terminal.paint_for(sys.stdout), terminal.shown).lines(report):
+                print(line)
             sys.stdout.flush()
     if options.output_format == "json":
         import json
@@ -88,6 +89,16 @@ def run(options: argparse.Namespace) -> int:
     return EXIT_ERROR if failed or "inconclusive" in verdicts else EXIT_CLEAN
 
 
+def _wanted(options: argparse.Namespace, path: str) -> tuple[str, str | None]:
+    """A folder and the interpreter named for it: by the option in the current one, else by the configuration."""
+    from graphmend_lsp.project.config import load_for
+
+    if options.python:
+        return os.getcwd(), options.python
+    config = load_for(path)
+    return (config.root, config.python) if config.python else (os.path.dirname(path), None)
+
+
 def _split(target: str) -> tuple[str, str]:
     path, mark, entry = target.rpartition("::")
     return (os.path.abspath(path), entry) if mark else (os.path.abspath(target), "")
@@ -99,7 +110,7 @@ def _plan(options: argparse.Namespace, path: str, entry: str) -> Plan:
     from graphmend_lsp.project.program import DiskProgram
     from graphmend_lsp.verify import plan
 
-    chosen = _options(options)
+    chosen = _options(options, path, entry)
     if options.against is not None:
         return plan.against_plan(path, os.path.abspath(options.against), entry=entry, options=chosen)
     overrides = shared.overrides(options)
@@ -115,16 +126,17 @@ def _plan(options: argparse.Namespace, path: str, entry: str) -> Plan:
     )
 
 
-def _options(options: argparse.Namespace) -> Options:
+def _options(options: argparse.Namespace, path: str, entry: str) -> Options:
     from graphmend_lsp.verify import plan
 
     backends: list[str] = list(plan.BACKENDS) if options.backend is None else options.backend
     here = os.getcwd()
+    inputs, init = plan.configured(path, entry)
     return plan.Options(
         tuple(dict.fromkeys(name for name in backends if name not in ("none", "eager"))),
         max(1, options.calls),
-        tuple(plan.Source.parse(each, here) for each in options.inputs),
-        None if options.init is None else plan.Source.parse(options.init, here),
+        tuple(plan.Source.parse(each, here) for each in options.inputs) or inputs,
+        init if options.init is None else plan.Source.parse(options.init, here),
         options.timeout,
     )
 

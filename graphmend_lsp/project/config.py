@@ -35,6 +35,11 @@ class LoadedConfig:
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     unsafe_fixes: bool = False
     problems: tuple[Problem, ...] = ()
+    python: str | None = None
+    """The interpreter that the user's code runs in: a path relative to ``root``, or a command."""
+    inputs: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """From ``FILE`` or ``FILE::ENTRY`` to functions that make its arguments (``FILE::FUNCTION``)."""
+    init_inputs: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     path: str | None = None
 
     @cached_property
@@ -53,6 +58,20 @@ class LoadedConfig:
         matching = [codes for pattern, codes in self.per_file_ignores.items() if _spec((pattern,)).match_file(relative)]
         ignored = [code for codes in matching for code in codes]
         return replace(self.settings, ignore=(*self.settings.ignore, *ignored)) if ignored else self.settings
+
+    def inputs_of(self, path: str, entry: str = "") -> tuple[str, ...]:
+        """The functions that make the arguments of an entry, else of its file's."""
+        return self._named(self.inputs, path, entry)
+
+    def init_inputs_of(self, path: str, entry: str = "") -> tuple[str, ...]:
+        """The same for the constructor's arguments."""
+        return self._named(self.init_inputs, path, entry)
+
+    def _named(self, table: Mapping[str, tuple[str, ...]], path: str, entry: str) -> tuple[str, ...]:
+        relative = self._relative(path) if table else None
+        if relative is None:
+            return ()
+        return table.get(f"{relative}::{entry}") or table.get(relative) or ()
 
     def _relative(self, path: str) -> str | None:
         try:
@@ -171,9 +190,17 @@ class _Reader:
         )
         exclude = self._get("exclude", self._patterns, ())
         ignores = self._get("per-file-ignores", self._per_file, {})
-        unsafe = self._get("unsafe-fixes", _boolean, False)
         return LoadedConfig(
-            os.path.dirname(self.path), settings, exclude, ignores, unsafe, tuple(self.problems), self.path
+            os.path.dirname(self.path),
+            settings,
+            exclude,
+            ignores,
+            self._get("unsafe-fixes", _boolean, False),
+            python=self._get("python", _string, None),
+            inputs=self._get("inputs", _functions, {}),
+            init_inputs=self._get("init-inputs", _functions, {}),
+            problems=tuple(self.problems),
+            path=self.path,
         )
 
     def _get(self, key: str, convert: Callable[[Any], T], default: T) -> T:
@@ -259,6 +286,23 @@ def _strings(value: Any) -> tuple[str, ...]:
     return tuple(cast("list[str]", value))
 
 
+def _string(value: Any) -> str | None:
+    if not isinstance(value, str):
+        raise _Wrong("must be a string")
+    return value
+
+
+def _functions(value: Any) -> dict[str, tuple[str, ...]]:
+    """``{"FILE[::ENTRY]" = "FILE::FUNCTION"}``, or a list of such functions."""
+    found: dict[str, tuple[str, ...]] = {}
+    for target, functions in _table(value).items():
+        names = _strings([functions] if isinstance(functions, str) else functions)
+        if any("::" not in name for name in names):
+            raise _Wrong(f'of {target} must be "FILE::FUNCTION"')
+        found[target.replace("\\", "/")] = names
+    return found
+
+
 def _table(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise _Wrong("must be a table")
@@ -296,6 +340,9 @@ _KEYS = frozenset(
         "runtime",
         "severity",
         "torch-version",
+        "python",
+        "inputs",
+        "init-inputs",
         "profile",
     )
 )

@@ -17,6 +17,7 @@ from graphmend_lsp.server.translate import SOURCE, FindingKey, severity
 from graphmend_lsp.text import Span
 
 EXPLAIN = "graphmend.explain"
+VERIFY = "graphmend.verify"
 
 QUICK_FIX = str(types.CodeActionKind.QuickFix.value)
 REWRITE = "refactor.rewrite.graphmend"
@@ -68,6 +69,12 @@ class Lister:
             if self._server.client.action_preferred and offer is preferred:
                 action.is_preferred = True
             yield action, Plan("offer", key, offer.kind, risk)
+        if finding.offers:
+            offer = preferred or finding.offers[0]
+            title = _title(finding, "Verify this fix" if len(finding.offers) == 1 else f'Verify "{offer.title}"')
+            data = Plan("offer", key, offer.kind).to_data()
+            command = types.Command(title=title, command=VERIFY, arguments=[data])
+            yield types.CodeAction(title, QUICK_FIX, diagnostics, command=command), None
         if finding.refusals and not finding.offers:
             title = _title(finding, "Why no fix?")
             command = types.Command(title=title, command=EXPLAIN, arguments=[key.to_data()])

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from lsprotocol import types
 
-from graphmend_lsp.server import actions, commands, diagnostics, hover
+from graphmend_lsp.server import actions, commands, diagnostics, hover, verify
 from graphmend_lsp.server.session import GraphMendServer
 
 USAGE = "usage: graphmend server [--stdio] [--clientProcessId=N]"
@@ -23,7 +23,7 @@ def create() -> GraphMendServer:
         server.begin(params)
 
     server.feature(types.INITIALIZE)(initialize)
-    for feature in (diagnostics, actions, hover, commands):
+    for feature in (diagnostics, actions, hover, commands, verify):
         feature.register(server)
     return server
 

@@ -31,6 +31,7 @@ class Client:
     create_files: bool = False
     change_annotations: bool = False
     hover_markdown: bool = False
+    progress: bool = False
 
     @classmethod
     def of(cls, capabilities: types.ClientCapabilities, encoding: str) -> Client:
@@ -61,6 +62,7 @@ class Client:
             document_changes=document_changes,
             create_files="create" in operations,
             change_annotations=document_changes and has(f"{edit}.change_annotation_support"),
+            progress=has("window.work_done_progress"),
             hover_markdown="markdown" in names("text_document.hover.content_format"),
         )
 

@@ -23,6 +23,8 @@ class EditorOptions:
 
     fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
     problems: tuple[str, ...] = ()
+    python: str = ""
+    """The interpreter to run the user's code in; a path, or a command."""
 
     @classmethod
     def read(cls, raw: object) -> EditorOptions:
@@ -41,8 +43,14 @@ class EditorOptions:
             return cls(problems=(f"settings: {error}",))
         fields: dict[str, Any] = {}
         problems: list[str] = []
+        python = ""
         for name, value in options.items():
             key = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).replace("-", "_").lower()
+            if key == "python":
+                python = value if isinstance(value, str) else ""
+                if value is not None and not isinstance(value, str):
+                    problems.append(f"setting {name!r}: must be a string")
+                continue
             convert = _OPTIONS.get(key)
             if convert is None:
                 problems.append(f"unknown setting {name!r}")
@@ -51,7 +59,7 @@ class EditorOptions:
                     fields[key] = convert(value)
                 except ValueError as error:
                     problems.append(f"setting {name!r}: {error}")
-        return cls(fields, tuple(problems))
+        return cls(fields, tuple(problems), python)
 
 
 def _strings(value: object) -> tuple[str, ...]:

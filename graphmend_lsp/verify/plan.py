@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphmend_lsp import check as core
-from graphmend_lsp.finding import Finding, Offer
+from graphmend_lsp.finding import Change, Finding, Offer
 from graphmend_lsp.project import files, layout
+from graphmend_lsp.project.config import load_for
 from graphmend_lsp.project.program import DiskProgram
 from graphmend_lsp.settings import Settings
+from graphmend_lsp.text import apply_edits
 from graphmend_lsp.verify.report import Applied
 
 BACKENDS = ("aot_eager", "inductor")
@@ -117,6 +119,30 @@ def _applied(path: str, finding: Finding, offer: Offer) -> Applied:
     return Applied(path, finding.span.line, finding.code, offer.title, offer.safety, offer.changes)
 
 
+def offer_plan(
+    path: str,
+    change: Change,
+    finding: Finding,
+    offer: Offer,
+    *,
+    texts: Mapping[str, str],
+    options: Options,
+) -> Plan:
+    """Compare a file with what one offer makes of it; ``texts`` holds the file and all unsaved buffers.
+
+    The entries are those that the finding is said to cost; where they stand in another file, that one is run.
+    """
+    named = [name for name in finding.entries if "<" not in name.name]
+    target = next((name.path for name in named if name.path), None) if all(name.path for name in named) else None
+    target = target or path
+    names = tuple(dict.fromkeys(name.name for name in named if (name.path or path) == target))
+    mended = {**texts, path: apply_edits(texts[path], change.edits), **{new.path: new.text for new in change.creates}}
+    original = texts if target in texts else {**texts, target: _read(target)}
+    return Plan(
+        target, names, True, original, {**original, **mended}, (_applied(path, finding, offer),), options=options
+    )
+
+
 def against_plan(path: str, other: str, *, entry: str = "", options: Options) -> Plan:
     """Compare a file with another one that is to take its place.
 
@@ -132,6 +158,21 @@ def _read(path: str) -> str:
         return files.read(path).text
     except files.SourceError as error:
         raise PlanError(f"{path}: {error}") from error
+
+
+def configured(path: str, entry: str = "") -> tuple[tuple[Source, ...], Source | None]:
+    """The input functions that the configuration names for a file or for an entry in it, and the constructor's.
+
+    Raises:
+        ValueError: one that is not there.
+    """
+    config = load_for(path)
+    inputs = config.inputs_of(path, entry)
+    init = config.init_inputs_of(path, entry)
+    return (
+        tuple(Source.parse(each, config.root) for each in inputs),
+        Source.parse(init[0], config.root) if init else None,
+    )
 
 
 def module_of(path: str) -> str:

@@ -85,7 +85,7 @@ def collected() -> Generator[list[Break]]:
 
 
 def count(build: Callable[[], Any], calls: Sequence[Call], training: bool | None = None) -> Counts:
-    """Compile the entry with a backend that only counts, and make the calls, each of them twice."""
+    """Compile the entry with a backend that only counts, and make the calls."""
     graphs: list[Any] = []
 
     def counting(graph: Any, example_inputs: Any) -> Any:
@@ -102,8 +102,7 @@ def count(build: Callable[[], Any], calls: Sequence[Call], training: bool | None
                 entry.train(training)
             function: Any = _torch.compile(entry, backend=counting)
             for call in copy.deepcopy(list(calls)):
-                for _ in range(2):
-                    _consume(function(*call.args, **call.kwargs))
+                _consume(function(*call.args, **call.kwargs))
         except Exception:
             ran = False
     _torch._dynamo.reset()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import queue
+import signal
 import sys
+import threading
 from typing import Any, cast
 
 
@@ -17,9 +20,14 @@ class Failure(Exception):
 
 
 class Channel:
-    """Takes standard input and output for itself; the user's code reads nothing and prints to standard error."""
+    """Takes standard input and output for itself; the user's code reads nothing and prints to standard error.
+
+    When standard input ends, whoever started this process is gone or wants it gone: it ends at once, with what it
+    has started.  Nothing else would end a model that runs for hours for nobody.
+    """
 
     def __init__(self) -> None:
+        self._messages: queue.Queue[str] = queue.Queue()
         self._in = os.fdopen(os.dup(0), "r", encoding="utf-8")
         self._out = os.fdopen(os.dup(1), "w", encoding="utf-8")
         null = os.open(os.devnull, os.O_RDONLY)
@@ -28,6 +36,14 @@ class Channel:
         os.dup2(2, 1)
         sys.stdin = open(os.devnull, encoding="utf-8")
         sys.stdout = sys.stderr
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in self._in:
+            self._messages.put(line)
+        if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+            os.killpg(os.getpid(), signal.SIGKILL)
+        os._exit(1)
 
     def send(self, event: str, **fields: Any) -> None:
         """One line; ``event`` says what it is."""
@@ -35,6 +51,5 @@ class Channel:
         self._out.flush()
 
     def receive(self) -> dict[str, Any]:
-        """The next message; empty when there will be none."""
-        line = self._in.readline()
-        return cast("dict[str, Any]", json.loads(line)) if line else {}
+        """The next message."""
+        return cast("dict[str, Any]", json.loads(self._messages.get()))

@@ -41,7 +41,7 @@ def _no_fields() -> dict[str, Tree]:
 class Behaviour:
     """What can be seen of one run: plain data and tensors, which ``torch.save`` can carry to another process.
 
-    Places in trees are numbered over the whole run: arguments, then outputs, then state.  ``error`` is (class name,
+    Places in trees are numbered over the whole run, arguments and state first.  ``error`` is (class name,
     text) of the exception that ended the run; ``compiler_error`` says that it is one of the compiler's own.
     """
 
@@ -99,6 +99,7 @@ def observe(
             owner = entry if isinstance(entry, torch.nn.Module) else getattr(entry, "__self__", None)
             if training is not None and isinstance(owner, torch.nn.Module):
                 owner.train(training)
+            _state(snapshots, entry, modules)  # so that state which is bound anew gets another number
             function: Any = entry if backend is None else _torch.compile(entry, backend=backend)
             _seed(seed)
             outputs: list[Any] = []
@@ -111,7 +112,7 @@ def observe(
             result.error = (f"{type(error).__module__}.{type(error).__qualname__}", _text(error))
             result.compiler_error = type(error).__module__.startswith(_COMPILER)
     result.random = _random_state()
-    result.arguments = Snapshots().take(given)
+    result.arguments = snapshots.take(given)
     result.state = _state(snapshots, entry, modules)
     return result
 

@@ -6,7 +6,7 @@ A tree is a tuple whose first item is its kind:
 * ``("tensor", object, storage, offset, strides, class name, requires grad, data)``: ``data`` is a detached copy;
 * ``("items", object, class name, [tree, ...])`` for lists, tuples and sets;
 * ``("fields", object, class name, [(name, tree), ...])`` for dicts, dataclasses, modules and other objects;
-* ``("again", object)`` for a container met before;
+* ``("again", object)`` for a container met before in the same tree;
 * ``("opaque", class name)`` for the rest.
 
 ``object`` and ``storage`` number what is met in order, so that equal numbers in one run mean the same object or memory.
@@ -40,9 +40,15 @@ class Snapshots:
         self._objects: dict[int, int] = {}
         self._storages: dict[int, int] = {}
         self._alive: list[object] = []
+        self._met: set[int] = set()
+        """The containers of the tree at hand, by number."""
 
-    def take(self, value: object, depth: int = 0) -> Tree:
-        """The tree of a value as it is now."""
+    def take(self, value: object) -> Tree:
+        """The tree of a value as it is now; what was met in an earlier tree has its number from there."""
+        self._met = set()
+        return self._take(value, 0)
+
+    def _take(self, value: object, depth: int) -> Tree:
         if isinstance(value, enum.Enum):
             return ("value", f"{type(value).__qualname__}.{value.name}")
         if isinstance(value, _PLAIN) and type(value) in _PLAIN:
@@ -53,19 +59,19 @@ class Snapshots:
             return self._tensor(value)
         if isinstance(value, _CODE) or depth > _DEPTH:
             return ("opaque", _class_name(value))
-        known = id(value) in self._objects
         number = self._number(value)
-        if known:
+        if number in self._met:
             return ("again", number)
+        self._met.add(number)
         if isinstance(value, (list, tuple, set, frozenset)):
             items = list(cast("Iterable[Any]", value))
             ordered = sorted(items, key=repr) if isinstance(value, (set, frozenset)) else items
             name = _class_name(cast("object", value))
-            return ("items", number, name, [self.take(item, depth + 1) for item in ordered])
+            return ("items", number, name, [self._take(item, depth + 1) for item in ordered])
         fields = _fields(value)
         if fields is None:
             return ("opaque", _class_name(value))
-        return ("fields", number, _class_name(value), [(name, self.take(item, depth + 1)) for name, item in fields])
+        return ("fields", number, _class_name(value), [(name, self._take(item, depth + 1)) for name, item in fields])
 
     def _number(self, value: object) -> int:
         if id(value) not in self._objects:

@@ -11,7 +11,8 @@ from .snapshot import map_tensors, tensors_in
 
 
 class Variation(NamedTuple):
-    """``ordinary`` inputs are finite, so that gradients count; ``dtype`` is what the module is cast to as well."""
+    """``ordinary`` inputs are finite, so that gradients count; ``dtype`` is what the module is cast to as well
+    (to floating-point ones only)."""
 
     label: str
     call: Call
@@ -43,6 +44,7 @@ def variations(call: Call) -> list[Variation]:
         if present != {dtype}:
             cast = _changed(call, _floating(_caster(dtype)))
             found.append(Variation(str(dtype).rpartition(".")[2], cast, ordinary=False, dtype=dtype))
+    found.append(Variation("int64", _changed(call, _floating(_whole)), ordinary=False, dtype=torch.int64))
     return found
 
 
@@ -75,6 +77,10 @@ def _with(value: float) -> _Change:
         return changed
 
     return change
+
+
+def _whole(tensor: torch.Tensor) -> torch.Tensor:
+    return (tensor * 10).round().to(torch.int64)
 
 
 def _caster(dtype: torch.dtype) -> _Change:

@@ -195,7 +195,8 @@ def _plan(build: Callable[[], Any], calls: Inputs, backends: list[str]) -> list[
 def _observe(build: Callable[[], Any], one: Run, calls: int, modules: list[Any]) -> Behaviour:
     def cast_build() -> Any:
         entry = build()
-        return entry.to(one.dtype) if one.dtype is not None and isinstance(entry, torch.nn.Module) else entry
+        castable = one.dtype is not None and one.dtype.is_floating_point and isinstance(entry, torch.nn.Module)
+        return entry.to(one.dtype) if castable else entry
 
     return observe(
         cast_build,
@@ -244,7 +245,7 @@ def _compared(before: Observed, after: Observed) -> dict[str, Any]:
         if _unequal_inputs(old, new):
             skipped.append({**where, "reason": "the input function gives other values in each process"})
             continue
-        is_cast = key[0].rpartition(", ")[2] in ("float64", "float16", "bfloat16")
+        is_cast = key[0].rpartition(", ")[2] in ("float64", "float16", "bfloat16", "int64")
         if old.error is not None and is_cast:
             skipped.append({**where, "reason": "the original does not accept it"})
             continue

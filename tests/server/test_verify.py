@@ -1,0 +1,112 @@
+""" "Verify this fix": the code runs in worker processes, and the editor hears the verdict."""
+
+from __future__ import annotations
+
+import os
+import time
+
+MODEL = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            x = x * 2
+        return x + 1
+
+
+def example_inputs():
+    return (torch.ones(3),)
+"""
+PROGRESS = {"window": {"workDoneProgress": True}}
+
+
+def _open(start, everything, tmp_path, text=MODEL, **options):
+    (tmp_path / "pyproject.toml").write_text("")
+    model = tmp_path / "model.py"
+    model.write_text("disk = 'older than the buffer'\n")
+    wire = start()
+    wire.initialize({**everything, **PROGRESS}, rootUri=tmp_path.as_uri(), initializationOptions=options)
+    wire.open(model.as_uri(), text)
+    assert wire.diagnostics(model.as_uri(), 1)
+    return wire, model.as_uri()
+
+
+def _command(wire, uri, line=6, character=12):
+    (action,) = [a for a in wire.actions(uri, line, character, only=["quickfix"]) if "Verify" in a["title"]]
+    return action["command"]
+
+
+def _execute(wire, command):
+    """Send the command and accept the progress that the server creates; the request's id."""
+    wire._next_id += 1
+    wire.send({"id": wire._next_id, "method": "workspace/executeCommand", "params": command})
+    number = wire._next_id
+    create = wire._inbox.get(timeout=60)
+    while create.get("method") != "window/workDoneProgress/create":
+        wire.notifications.append(create)
+        create = wire._inbox.get(timeout=60)
+    wire.send({"id": create["id"], "result": None})
+    return number, create["params"]["token"]
+
+
+def test_the_buffer_is_verified_and_told(start, everything, tmp_path):
+    wire, uri = _open(start, everything, tmp_path)
+    command = _command(wire, uri)
+    number, token = _execute(wire, {"command": command["command"], "arguments": command["arguments"]})
+
+    report = wire.reply(number)
+    (entry,) = report["entries"]
+    assert entry["verdict"] == "same" and entry["before"]["events"] == 1 and entry["after"]["events"] == 0
+    shown = wire.seen("window/showMessage")
+    assert any("Net: same" in m["message"] and "graphs 2 -> 1" in m["message"] for m in shown)
+    kinds = [p["value"]["kind"] for p in wire.seen("$/progress") if p["token"] == token]
+    assert kinds[0] == "begin" and kinds[-1] == "end" and "report" in kinds
+    assert (tmp_path / "model.py").read_text().startswith("disk")
+
+
+def test_cancelled(start, everything, tmp_path):
+    text = MODEL.replace("return x + 1", "__import__('time').sleep(120)\n        return x + 1")
+    wire, uri = _open(start, everything, tmp_path, text)
+    command = _command(wire, uri)
+    number, token = _execute(wire, {"command": command["command"], "arguments": command["arguments"]})
+    time.sleep(1)
+    wire.notify("window/workDoneProgress/cancel", {"token": token})
+    report = wire.reply(number)
+    assert report["entries"][0]["reason"] == "cancelled"
+
+
+def test_processes_end_with_the_server(start, everything, tmp_path):
+    text = MODEL.replace("return x + 1", "__import__('time').sleep(120)\n        return x + 1")
+    text = f"import os\nopen({str(tmp_path / 'pids')!r}, 'a').write(f'{{os.getpid()}} ')\n" + text
+    wire, uri = _open(start, everything, tmp_path, text)
+    command = _command(wire, uri, 8)
+    _execute(wire, {"command": command["command"], "arguments": command["arguments"]})
+    deadline = time.monotonic() + 60
+    pids = tmp_path / "pids"
+    while not (pids.exists() and len(pids.read_text().split()) == 2):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    wire.process.kill()
+    for pid in map(int, pids.read_text().split()):
+        while _runs(pid):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+def _runs(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    with open(f"/proc/{pid}/stat") as stat:
+        return stat.read().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_an_interpreter_that_is_not_there(start, everything, tmp_path):
+    wire, uri = _open(start, everything, tmp_path, python="nowhere/python")
+    command = _command(wire, uri)
+    assert wire.command(command["command"], *command["arguments"]) is None
+    assert any("nowhere/python" in m["message"] for m in wire.seen("window/showMessage"))
