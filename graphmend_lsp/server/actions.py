@@ -71,7 +71,8 @@ class Lister:
             yield action, Plan("offer", key, offer.kind, risk)
         if finding.offers:
             offer = preferred or finding.offers[0]
-            title = _title(finding, "Verify this fix" if len(finding.offers) == 1 else f'Verify "{offer.title}"')
+            which = "this" if len(finding.offers) == 1 else "the safe" if preferred else "the first"
+            title = _title(finding, f"Verify {which} fix")
             data = Plan("offer", key, offer.kind).to_data()
             command = types.Command(title=title, command=VERIFY, arguments=[data])
             yield types.CodeAction(title, QUICK_FIX, diagnostics, command=command), None

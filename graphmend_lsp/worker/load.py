@@ -13,7 +13,11 @@ import traceback
 from types import CodeType, ModuleType
 from typing import Any, Mapping, Sequence
 
+import torch
+
 from .channel import Failure
+
+_torch: Any = torch
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
@@ -67,6 +71,32 @@ def install(roots: Sequence[str], texts: Mapping[str, str]) -> Overlay:
     overlay = Overlay(texts)
     sys.meta_path.insert(0, overlay)
     return overlay
+
+
+def leave_uncompiled() -> None:
+    """Let ``torch.compile`` in the user's code do nothing: what is compiled, and how, is chosen here.
+
+    torch's own calls stay (``torch.cond`` compiles itself); the stance "force_eager" would break these.
+    """
+    real = _torch.compile
+    ours = __name__.rpartition(".")[0]
+
+    def compile_nothing(model: Any = None, **options: Any) -> Any:
+        caller = str(sys._getframe(1).f_globals.get("__name__"))  # pyright: ignore[reportPrivateUsage]
+        if caller.partition(".")[0] == "torch" or caller.startswith(ours):
+            return real(model, **options)
+        return _itself if model is None else model
+
+    _torch.compile = compile_nothing
+    _torch.nn.Module.compile = _nothing
+
+
+def _itself(function: Any) -> Any:
+    return function
+
+
+def _nothing(*args: Any, **options: Any) -> None:
+    pass
 
 
 def import_file(overlay: Overlay, path: str, name: str) -> ModuleType:

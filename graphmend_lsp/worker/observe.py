@@ -93,7 +93,7 @@ def observe(
         given = _requiring_gradients(given, leaves)
     result.given = snapshots.take(given)
     entry: Any = None
-    with listening(result.said), _eager_only(backend is None):
+    with listening(result.said):
         try:
             entry = build()
             owner = entry if isinstance(entry, torch.nn.Module) else getattr(entry, "__self__", None)
@@ -120,17 +120,6 @@ def observe(
 def _dynamo_reset(backend: str | None) -> None:
     if backend is not None:
         _torch._dynamo.reset()
-
-
-@contextlib.contextmanager
-def _eager_only(wanted: bool) -> Generator[None]:
-    """Code that compiles a part of itself runs that part eagerly, too."""
-    stance: Any = getattr(torch.compiler, "set_stance", None)
-    if not wanted or stance is None:  # torch below 2.6
-        yield
-        return
-    with stance("force_eager"):
-        yield
 
 
 def _used_up(value: Any) -> Any:

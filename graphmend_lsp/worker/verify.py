@@ -50,6 +50,7 @@ def run(job: dict[str, Any], channel: Channel) -> None:
     torch.set_num_threads(int(job.get("threads") or torch.get_num_threads()))
     _torch._inductor.config.fallback_random = True  # else each graph has random numbers of its own
     _quicken()
+    load.leave_uncompiled()
     overlay = load.install(job["roots"], job["texts"])
     module = load.import_file(overlay, job["path"], job["name"])
     sources = _Sources(overlay, job, module)

@@ -101,10 +101,10 @@ class Wire:
         self.send(message if params is None else {**message, "params": params})
         return self.reply(self._next_id)
 
-    def reply(self, number: int | str) -> Any:
-        """The result of the request with this id."""
+    def reply(self, number: int | str, timeout: float = TIMEOUT) -> Any:
+        """The result of the request with this id; ``timeout`` in seconds, between two messages."""
         while True:
-            reply = self._inbox.get(timeout=TIMEOUT)
+            reply = self._inbox.get(timeout=timeout)
             assert reply is not None, "the server ended"
             if "method" in reply:
                 self.notifications.append(reply)
@@ -161,6 +161,23 @@ class Wire:
         range_ = {"start": place, "end": place}
         params = {"textDocument": {"uri": uri}, "range": range_, "context": context}
         return self.request("textDocument/codeAction", params) or []
+
+    def begin_command(self, name: str, *arguments: Any) -> int:
+        """Send a command; the id of the request."""
+        self._next_id += 1
+        params = {"command": name, "arguments": list(arguments)}
+        self.send({"id": self._next_id, "method": "workspace/executeCommand", "params": params})
+        return self._next_id
+
+    def answer(self, method: str, timeout: float = TIMEOUT) -> Any:
+        """Wait for a request of the server and answer it with null; its parameters."""
+        while True:
+            message = self._inbox.get(timeout=timeout)
+            assert message is not None, "the server ended"
+            if message.get("method") == method:
+                self.send({"id": message["id"], "result": None})
+                return message["params"]
+            self.notifications.append(message)
 
     def resolve(self, action: Any) -> Any:
         return self.request("codeAction/resolve", action)

@@ -45,10 +45,13 @@ def test_quick_fixes_of_one_finding(wire, uri):
     assert [a["title"] for a in actions] == [
         "GraphMend (GM201): Mend it",
         "GraphMend (GM201): Delete it (changes behaviour: it is gone)",
+        "GraphMend (GM201): Verify the safe fix",
         "GraphMend (GM201): Ignore on this line",
     ]
-    assert [a.get("isPreferred", False) for a in actions] == [True, False, False]
-    assert all(a["kind"] == "quickfix" and "edit" not in a and a["data"] for a in actions)
+    assert [a.get("isPreferred", False) for a in actions] == [True, False, False, False]
+    assert all(a["kind"] == "quickfix" and "edit" not in a for a in actions)
+    assert [bool(a.get("data")) for a in actions] == [True, True, False, True]
+    assert actions[2]["command"]["command"] == "graphmend.verify"
     assert all(a["diagnostics"][0]["code"] == "GM201" for a in actions)
     assert not any(a.get("isPreferred") for a in wire.actions(uri, *UNSAFE))
     assert wire.actions(uri, 0, 0, only=["quickfix"]) == []
@@ -269,7 +272,7 @@ def test_a_client_without_resolve_gets_the_edits_at_once(start, everything, uri,
     wire.initialize(capabilities)
     wire.open(uri, TEXT)
     actions = wire.actions(uri, *SAFE)
-    assert all("edit" in a and "data" not in a for a in actions)
+    assert all(("edit" in a) != ("command" in a) and "data" not in a for a in actions)
     edits = titled(actions, MEND)["edit"]["changes"][uri]
     assert client_text(TEXT, "utf-16").apply(edits) == TEXT.replace("safe_break", "mended", 1)
     # what needs a new file cannot be offered here; what has no fix still says why
@@ -281,6 +284,6 @@ def test_a_client_of_commands_only(start, uri):
     wire = start(True)
     wire.initialize()
     wire.open(uri, TEXT)
-    assert wire.actions(uri, *SAFE) == []
+    assert [c["command"] for c in wire.actions(uri, *SAFE)] == ["graphmend.verify"]
     (command,) = wire.actions(uri, *REFUSED)
     assert command["command"] == "graphmend.explain"

@@ -33,6 +33,25 @@ def test_inductor(verify, model):
     assert ran.entry["verdict"] == "same" and ran.entry["runs"]["inductor"] >= 3
 
 
+def test_what_the_code_compiles_itself_runs_eagerly(verify, tmp_path):
+    (tmp_path / "net.py").write_text(
+        NET + "    def __init__(self):\n        super().__init__()\n        self.fast = torch.compile(self.slow)\n\n"
+        "    @torch.compile(fullgraph=False)\n    def slow(self, x):\n"
+        "        assert not torch.compiler.is_compiling() or COMPILED\n        print(x.max())\n        return x + 1\n\n"
+        "    def forward(self, x):\n        return self.fast(x)\n\n\nCOMPILED = False\n\n\n" + INPUTS
+    )
+    ran = verify("net.py::Net")
+    assert ran.entry["verdict"] == "same" and not ran.entry["not_compared"]
+
+
+def test_cond_keeps_its_gradients(verify, tmp_path):
+    text = NET + "    def forward(self, x):\n        return x * 2 if x.sum() > 0 else x * 3\n\n\n" + INPUTS
+    (tmp_path / "a.py").write_text(text)
+    cond = "torch.cond(x.sum() > 0, lambda: x * 2, lambda: x * 3)"
+    (tmp_path / "b.py").write_text(text.replace("x * 2 if x.sum() > 0 else x * 3", cond))
+    assert verify("a.py::Net", "--against", "b.py").entry["verdict"] == "same"
+
+
 def test_text_for_people(verify, model):
     ran = verify("model.py::Net", full=True)
     assert ran.code == 0
