@@ -75,11 +75,11 @@ class Captioner(nn.Module):
         return scores, notes
 
 
-def example_inputs() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Two images of six patches; the second has only four valid ones."""
+def example_inputs() -> list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
+    """Three calls for two images of six patches: an ordinary one, one that overflows half precision, one to reject."""
     generator = torch.Generator().manual_seed(1)
-    patches = torch.randn(2, 6, 32, generator=generator).half()
-    mask = torch.ones(2, 6).half()
-    mask[1, 4:] = 0
+    patches = torch.randn(2, 6, 32, generator=generator)
+    mask = torch.ones(2, 6)
+    mask[1, 4:] = 0  # the second image has only four valid patches
     prefix = torch.randint(0, 50, (2, 5), generator=generator)
-    return patches, mask, prefix
+    return [(patches, mask, prefix), (patches * 9000, mask, prefix), (patches, torch.zeros_like(mask), prefix)]

@@ -40,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="compile with this backend, beside eager; repeatable (default: aot_eager and inductor; none: eager only)",
     )
+    parser.add_argument("--dtype", metavar="NAME", help="cast module and inputs first: float16, bfloat16 ...")
     parser.add_argument("--calls", type=int, default=2, metavar="N", help="calls on one instance (default 2)")
     parser.add_argument("--unsafe", action="store_true", help="also apply fixes that change behaviour")
     parser.add_argument("--python", metavar="PATH", help="the interpreter to run the code in")
@@ -132,11 +133,14 @@ def _options(options: argparse.Namespace, path: str, entry: str) -> Options:
     backends: list[str] = list(plan.BACKENDS) if options.backend is None else options.backend
     here = os.getcwd()
     inputs, init = plan.configured(path, entry)
+    if options.dtype not in (None, *plan.DTYPES):
+        raise ValueError(f"--dtype must be one of {', '.join(plan.DTYPES)}")
     return plan.Options(
         tuple(dict.fromkeys(name for name in backends if name not in ("none", "eager"))),
         max(1, options.calls),
         tuple(plan.Source.parse(each, here) for each in options.inputs) or inputs,
         init if options.init is None else plan.Source.parse(options.init, here),
+        options.dtype or "",
         options.timeout,
     )
 

@@ -16,6 +16,7 @@ from graphmend_lsp.text import apply_edits
 from graphmend_lsp.verify.report import Applied
 
 BACKENDS = ("aot_eager", "inductor")
+DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 
 class PlanError(Exception):
@@ -53,6 +54,8 @@ class Options:
     calls: int = 2
     inputs: tuple[Source, ...] = ()
     init: Source | None = None
+    dtype: str = ""
+    """Module and floating-point inputs are cast to it first; "" leaves them."""
     timeout: float = 1800.0
 
 

@@ -174,6 +174,7 @@ class _Run:
             "choose": choose,
             "inputs": [self._source(source) for source in options.inputs],
             "init": None if options.init is None else self._source(options.init),
+            "dtype": options.dtype,
             "backends": list(options.backends),
             "calls": options.calls,
             "out": arm.out,

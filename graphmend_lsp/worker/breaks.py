@@ -58,7 +58,13 @@ class _Collector(logging.Handler):
         if users and is_library(path):  # e.g. inside logging: the user's line that leads there
             path, line = users[-1]
         gb, title, reason = _GB.search(text), _TITLE.search(text), _REASON.search(text)
-        words = title[1].strip() if title else reason[1].strip() if reason else text.strip().partition("\n")[0]
+        words = (
+            title[1].rpartition("Reason:")[2].strip()
+            if title
+            else reason[1].strip()
+            if reason
+            else text.strip().partition("\n")[0]
+        )
         where = os.path.abspath(path) if path else ""
         self.events.append(Break(where, int(line), words[:200], f"GB{gb[1]}" if gb else ""))
 
@@ -85,7 +91,11 @@ def collected() -> Generator[list[Break]]:
 
 
 def count(build: Callable[[], Any], calls: Sequence[Call], training: bool | None = None) -> Counts:
-    """Compile the entry with a backend that only counts, and make the calls."""
+    """Compile the entry with a backend that only counts, and make the calls.
+
+    In eval mode (``training`` False) no gradients are recorded, as in inference: whether a value requires one is
+    guarded, so a graph more may be compiled for the same code.
+    """
     graphs: list[Any] = []
 
     def counting(graph: Any, example_inputs: Any) -> Any:
@@ -95,7 +105,7 @@ def count(build: Callable[[], Any], calls: Sequence[Call], training: bool | None
 
     ran = True
     _torch._dynamo.reset()
-    with collected() as events, _silent():
+    with collected() as events, _silent(), torch.set_grad_enabled(training is not False):
         try:
             entry = build()
             if training is not None and isinstance(entry, torch.nn.Module):

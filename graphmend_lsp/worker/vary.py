@@ -22,6 +22,8 @@ class Variation(NamedTuple):
 
 _Change = Callable[[torch.Tensor], torch.Tensor]
 _OTHER_DTYPES = (torch.float64, torch.float16, torch.bfloat16)
+DTYPES = ("float64", "float16", "bfloat16", "int64")
+"""Labels of the variations that change the dtype, which code need not accept."""
 
 
 def variations(call: Call) -> list[Variation]:
@@ -42,10 +44,15 @@ def variations(call: Call) -> list[Variation]:
     present = {tensor.dtype for tensor in floats}
     for dtype in _OTHER_DTYPES:
         if present != {dtype}:
-            cast = _changed(call, _floating(_caster(dtype)))
-            found.append(Variation(str(dtype).rpartition(".")[2], cast, ordinary=False, dtype=dtype))
+            name = str(dtype).rpartition(".")[2]
+            found.append(Variation(name, in_dtype(call, dtype), ordinary=False, dtype=dtype))
     found.append(Variation("int64", _changed(call, _floating(_whole)), ordinary=False, dtype=torch.int64))
     return found
+
+
+def in_dtype(call: Call, dtype: torch.dtype) -> Call:
+    """The call with its floating-point tensors in another dtype."""
+    return _changed(call, _floating(_caster(dtype)))
 
 
 def _changed(call: Call, change: _Change) -> Call:

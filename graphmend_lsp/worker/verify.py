@@ -7,12 +7,11 @@ from typing import Any, Callable, Dict, NamedTuple, Tuple, cast
 
 import torch
 
-from . import breaks, entries, load
+from . import breaks, entries, load, vary
 from .channel import Channel, Failure
 from .compare import Difference, differences
 from .entries import Call, Inputs
 from .observe import Behaviour, observe
-from .vary import variations
 
 _torch: Any = torch
 
@@ -42,7 +41,8 @@ def run(job: dict[str, Any], channel: Channel) -> None:
     The job: ``arm`` ("original" or "mended"); ``path`` and ``name`` of the file; ``roots`` of imports; ``texts``
     (path -> text) that stand for files; ``state``, the other files whose globals count (``[path, name]``);
     ``entries``, names, which are chosen here if ``choose``; ``inputs`` (a list) and ``init``, each
-    ``[path, module name, function]``; ``backends``; ``calls``; ``out``, the file that the observations go to.
+    ``[path, module name, function]``; ``dtype``, the name of one or ""; ``backends``; ``calls``; ``out``, the file
+    that the observations go to.
 
     Raises:
         Failure: it cannot be run.
@@ -104,7 +104,7 @@ class _Sources:
 
     def __init__(self, overlay: load.Overlay, job: dict[str, Any], module: Any) -> None:
         self._module = module
-        self._job = job
+        self._dtype: torch.dtype | None = getattr(torch, job["dtype"]) if job["dtype"] else None
         self._functions: list[tuple[str, Callable[[], Any]]] = []
         for path, name, function in job["inputs"]:
             source = load.import_file(overlay, path, name)
@@ -132,6 +132,8 @@ class _Sources:
             )
         build = entries.builder(self._module, name, self._init)
         calls = [call for what, make in self._functions for call in entries.calls_of(entries.make(make, what))]
+        if self._dtype is not None:
+            build, calls = cast_to(self._dtype, build), [vary.in_dtype(call, self._dtype) for call in calls]
         try:
             target = build()
         except Exception as error:
@@ -183,7 +185,7 @@ def _plan(build: Callable[[], Any], calls: Inputs, backends: list[str]) -> list[
             runs.append(Run(label, call, backend, True, mode))
             if is_module and backend in (None, "aot_eager"):
                 runs.append(Run(f"{label}, training", call, backend, True, True))
-        for other in variations(call):
+        for other in vary.variations(call):
             name = f"{label}, {other.label}"
             runs.append(Run(name, other.call, None, other.ordinary, mode, other.dtype))
             if other.dtype is None and number == 0:
@@ -193,14 +195,21 @@ def _plan(build: Callable[[], Any], calls: Inputs, backends: list[str]) -> list[
     return sorted(runs, key=lambda one: one.key[1] == "inductor")
 
 
-def _observe(build: Callable[[], Any], one: Run, calls: int, modules: list[Any]) -> Behaviour:
+def cast_to(dtype: torch.dtype, build: Callable[[], Any]) -> Callable[[], Any]:
+    """The same entry with its module, if it is one, in another dtype."""
+
     def cast_build() -> Any:
         entry = build()
-        castable = one.dtype is not None and one.dtype.is_floating_point and isinstance(entry, torch.nn.Module)
-        return entry.to(one.dtype) if castable else entry
+        return entry.to(dtype) if isinstance(entry, torch.nn.Module) else entry
 
+    return cast_build
+
+
+def _observe(build: Callable[[], Any], one: Run, calls: int, modules: list[Any]) -> Behaviour:
+    if one.dtype is not None and one.dtype.is_floating_point:
+        build = cast_to(one.dtype, build)
     return observe(
-        cast_build,
+        build,
         *one.call,
         calls=calls,
         backend=one.backend,
@@ -216,11 +225,12 @@ def _counts(build: Callable[[], Any], calls: Inputs) -> dict[str, Any]:
     modes = (False, True) if is_module else (None,)
     best, mode = max(((breaks.count(build, calls[:1], m), m) for m in modes), key=lambda pair: len(pair[0].events))
     events = [event for m in modes for call in calls for event in breaks.count(build, [call], m).events]
+    sites = {(event.path, event.line): event for event in reversed(events)}  # one line can break for several reasons
     return {
         "graphs": best.graphs,
         "events": len(best.events),
         "training": bool(mode),
-        "sites": [list(event) for event in dict.fromkeys(events)],
+        "sites": [list(event) for _, event in sorted(sites.items())],
     }
 
 
@@ -246,8 +256,9 @@ def _compared(before: Observed, after: Observed) -> dict[str, Any]:
         if _unequal_inputs(old, new):
             skipped.append({**where, "reason": "the input function gives other values in each process"})
             continue
-        is_cast = key[0].rpartition(", ")[2] in ("float64", "float16", "bfloat16", "int64")
-        if old.error is not None and is_cast:
+        label, _, variation = key[0].rpartition(", ")
+        plain = before.get((label, *key[1:])) if variation in vary.DTYPES else None
+        if old.error is not None and plain is not None and plain.error is None:
             skipped.append({**where, "reason": "the original does not accept it"})
             continue
         if key[1] == "eager":
