@@ -41,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="compile with this backend, beside eager; repeatable (default: aot_eager and inductor; none: eager only)",
     )
     parser.add_argument("--dtype", metavar="NAME", help="cast module and inputs first: float16, bfloat16 ...")
+    parser.add_argument("--device", metavar="NAME", help="move module and inputs there first: cuda, cpu ...")
     parser.add_argument("--calls", type=int, default=2, metavar="N", help="calls on one instance (default 2)")
     parser.add_argument("--unsafe", action="store_true", help="also apply fixes that change behaviour")
     parser.add_argument("--python", metavar="PATH", help="the interpreter to run the code in")
@@ -141,6 +142,7 @@ def _options(options: argparse.Namespace, path: str, entry: str) -> Options:
         tuple(plan.Source.parse(each, here) for each in options.inputs) or inputs,
         init if options.init is None else plan.Source.parse(options.init, here),
         options.dtype or "",
+        options.device or "",
         options.timeout,
     )
 

@@ -56,6 +56,8 @@ class Options:
     init: Source | None = None
     dtype: str = ""
     """Module and floating-point inputs are cast to it first; "" leaves them."""
+    device: str = ""
+    """Module and inputs are moved there first; "" leaves them."""
     timeout: float = 1800.0
 
 

@@ -175,6 +175,7 @@ class _Run:
             "inputs": [self._source(source) for source in options.inputs],
             "init": None if options.init is None else self._source(options.init),
             "dtype": options.dtype,
+            "device": options.device,
             "backends": list(options.backends),
             "calls": options.calls,
             "out": arm.out,

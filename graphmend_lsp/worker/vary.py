@@ -20,6 +20,13 @@ class Variation(NamedTuple):
     dtype: torch.dtype | None = None
 
 
+class Target(NamedTuple):
+    """Where modules and inputs are moved first; None leaves them."""
+
+    dtype: torch.dtype | None = None
+    device: str | None = None
+
+
 _Change = Callable[[torch.Tensor], torch.Tensor]
 _OTHER_DTYPES = (torch.float64, torch.float16, torch.bfloat16)
 DTYPES = ("float64", "float16", "bfloat16", "int64")
@@ -45,14 +52,19 @@ def variations(call: Call) -> list[Variation]:
     for dtype in _OTHER_DTYPES:
         if present != {dtype}:
             name = str(dtype).rpartition(".")[2]
-            found.append(Variation(name, in_dtype(call, dtype), ordinary=False, dtype=dtype))
+            found.append(Variation(name, moved(call, Target(dtype)), ordinary=False, dtype=dtype))
     found.append(Variation("int64", _changed(call, _floating(_whole)), ordinary=False, dtype=torch.int64))
     return found
 
 
-def in_dtype(call: Call, dtype: torch.dtype) -> Call:
-    """The call with its floating-point tensors in another dtype."""
-    return _changed(call, _floating(_caster(dtype)))
+def moved(call: Call, target: Target) -> Call:
+    """The call with its tensors on another device, those of floating point in another dtype."""
+
+    def change(tensor: torch.Tensor) -> torch.Tensor:
+        dtype = target.dtype if tensor.is_floating_point() else None
+        return tensor.to(device=target.device or tensor.device, dtype=dtype or tensor.dtype)
+
+    return call if target == Target() else _changed(call, change)
 
 
 def _changed(call: Call, change: _Change) -> Call:
@@ -88,7 +100,3 @@ def _with(value: float) -> _Change:
 
 def _whole(tensor: torch.Tensor) -> torch.Tensor:
     return (tensor * 10).round().to(torch.int64)
-
-
-def _caster(dtype: torch.dtype) -> _Change:
-    return lambda tensor: tensor.to(dtype)

@@ -12,6 +12,7 @@ from .channel import Channel, Failure
 from .compare import Difference, differences
 from .entries import Call, Inputs
 from .observe import Behaviour, observe
+from .vary import Target
 
 _torch: Any = torch
 
@@ -41,8 +42,8 @@ def run(job: dict[str, Any], channel: Channel) -> None:
     The job: ``arm`` ("original" or "mended"); ``path`` and ``name`` of the file; ``roots`` of imports; ``texts``
     (path -> text) that stand for files; ``state``, the other files whose globals count (``[path, name]``);
     ``entries``, names, which are chosen here if ``choose``; ``inputs`` (a list) and ``init``, each
-    ``[path, module name, function]``; ``dtype``, the name of one or ""; ``backends``; ``calls``; ``out``, the file
-    that the observations go to.
+    ``[path, module name, function]``; ``dtype`` and ``device``, names or ""; ``backends``; ``calls``; ``out``, the
+    file that the observations go to.
 
     Raises:
         Failure: it cannot be run.
@@ -104,7 +105,7 @@ class _Sources:
 
     def __init__(self, overlay: load.Overlay, job: dict[str, Any], module: Any) -> None:
         self._module = module
-        self._dtype: torch.dtype | None = getattr(torch, job["dtype"]) if job["dtype"] else None
+        self._target = Target(getattr(torch, job["dtype"]) if job["dtype"] else None, job["device"] or None)
         self._functions: list[tuple[str, Callable[[], Any]]] = []
         for path, name, function in job["inputs"]:
             source = load.import_file(overlay, path, name)
@@ -132,8 +133,7 @@ class _Sources:
             )
         build = entries.builder(self._module, name, self._init)
         calls = [call for what, make in self._functions for call in entries.calls_of(entries.make(make, what))]
-        if self._dtype is not None:
-            build, calls = cast_to(self._dtype, build), [vary.in_dtype(call, self._dtype) for call in calls]
+        build, calls = moved(build, self._target), [vary.moved(call, self._target) for call in calls]
         try:
             target = build()
         except Exception as error:
@@ -195,19 +195,24 @@ def _plan(build: Callable[[], Any], calls: Inputs, backends: list[str]) -> list[
     return sorted(runs, key=lambda one: one.key[1] == "inductor")
 
 
-def cast_to(dtype: torch.dtype, build: Callable[[], Any]) -> Callable[[], Any]:
-    """The same entry with its module, if it is one, in another dtype."""
+def moved(build: Callable[[], Any], target: Target) -> Callable[[], Any]:
+    """The same entry with its module, or its method's, in another dtype or on another device."""
+    if target == Target():
+        return build
 
-    def cast_build() -> Any:
+    def build_and_move() -> Any:
         entry = build()
-        return entry.to(dtype) if isinstance(entry, torch.nn.Module) else entry
+        owner = getattr(entry, "__self__", entry)
+        if isinstance(owner, torch.nn.Module):
+            owner.to(device=target.device, dtype=target.dtype)
+        return entry
 
-    return cast_build
+    return build_and_move
 
 
 def _observe(build: Callable[[], Any], one: Run, calls: int, modules: list[Any]) -> Behaviour:
     if one.dtype is not None and one.dtype.is_floating_point:
-        build = cast_to(one.dtype, build)
+        build = moved(build, Target(one.dtype))
     return observe(
         build,
         *one.call,

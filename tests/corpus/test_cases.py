@@ -144,6 +144,22 @@ def test_mending_is_idempotent_and_parses(name: str, unsafe: bool, tmp_path: Pat
     assert all(new.path == str(tmp_path / "_graphmend.py") for new in once.creates)
 
 
+# -- verified by running -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if (CASES / name / "wrong.py").exists()])
+def test_verify_finds_what_a_tempting_rewrite_changes(name: str) -> None:
+    before = CASES / name / "before.py"
+    command = [sys.executable, "-m", "graphmend_lsp", "verify", f"{before}::{meta(name)['entry']}"]
+    command += ["--against", str(before.with_name("wrong.py")), "--backend", "none", "--python", sys.executable]
+    for function in ("example_inputs", "more_inputs", "failing_inputs"):
+        if f"def {function}(" in text(name):
+            command += ["--inputs", f"{before}::{function}"]
+    done = subprocess.run([*command, "--output-format", "json"], capture_output=True, text=True)
+    (entry,) = json.loads(done.stdout)["files"][0]["entries"]
+    assert (done.returncode, entry["verdict"]) == (1, "different"), done.stderr
+
+
 # -- rewrites, run ------------------------------------------------------------------------------------
 
 

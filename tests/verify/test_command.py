@@ -107,6 +107,18 @@ def test_inputs_from_elsewhere(verify, tmp_path):
     assert verify("net.py::Net").entry["verdict"] == "same"
 
 
+def test_dtype_and_device(verify, tmp_path):
+    text = NET + "    def __init__(self):\n        super().__init__()\n        self.lin = nn.Linear(3, 3)\n\n"
+    text += "    def forward(self, x):\n        print(self.lin.weight.dtype, x.dtype, x.device)\n        return x\n\n\n"
+    (tmp_path / "a.py").write_text(text + INPUTS)
+    (tmp_path / "b.py").write_text(text.replace("print(", "print('now', ") + INPUTS)
+    ran = verify("a.py::Net", "--against", "b.py", "--dtype", "bfloat16", "--device", "meta")
+    assert "torch.bfloat16 torch.bfloat16 meta" in ran.entry["differences"][0]["message"]
+    assert "--dtype must be one of" in verify("a.py::Net", "--dtype", "int9").err
+    away = verify("a.py::Net", "--device", "nowhere")
+    assert away.code == 2 and "nowhere" in away.entry["reason"]
+
+
 def test_a_mend_in_two_files_of_a_package(verify, tmp_path):
     package = tmp_path / "pkg"
     package.mkdir()
