@@ -3,7 +3,7 @@
     python bench/cases.py FOLDER [--jobs N] [OPTION OF graphmend verify ...]      (or: make bench-cases CASES=FOLDER)
 
 A case is a folder with ``before.py``, ``case.json`` (``entry``; ``offer``: safe, unsafe or refuse; ``repeat``), and
-perhaps ``after.py`` (a right rewrite, unless ``after_changes`` says how it is not exact) and ``wrong.py`` (a rewrite that
+perhaps ``after.py`` (a right rewrite, unless ``after_changes`` says how it is not exact) and ``wrong.py`` (one that
 changes behaviour).  Expected are: mended "safe" cases the same with no break site left, others unchanged; ``after.py``
 the same; ``wrong.py`` different.
 """
