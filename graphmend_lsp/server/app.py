@@ -41,7 +41,10 @@ def main(argv: list[str]) -> int:
     logging.getLogger("pygls").setLevel(logging.CRITICAL)  # it repeats what is answered or reported
     stdin, stdout = _take_streams()
     server = create()
-    server.start_io(stdin, stdout)
+    try:
+        server.start_io(stdin, stdout)
+    finally:
+        server.ended.set()
     code = server.wire.exit_code
     if code is None:  # the client is gone without a word
         code = 0 if server.wire.is_shut_down else 1

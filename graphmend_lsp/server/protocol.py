@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,25 @@ class Protocol(LanguageServerProtocol):
     exit_code: int | None = None
     """Set by ``exit``: 0 after ``shutdown``, else 1; None as long as the client has not said it."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._stoppers: dict[int | str, Callable[[], None]] = {}
+
+    @contextmanager
+    def stoppable(self, stop: Callable[[], None]) -> Generator[None]:
+        """While inside, call ``stop`` if the client cancels the request at hand.
+
+        pygls answers a cancelled command at once and lets its handler run on.
+        """
+        number = self.msg_id
+        if number is not None:
+            self._stoppers[number] = stop
+        try:
+            yield
+        finally:
+            if number is not None:
+                self._stoppers.pop(number, None)
+
     def adopt(self, workspace: Workspace) -> None:
         """Use ``workspace`` in place of the one pygls made."""
         self._workspace = workspace
@@ -59,6 +79,10 @@ class Protocol(LanguageServerProtocol):
             super().handle_message(message)
             return
         refusal = self._out_of_order(method)
+        if method == types.CANCEL_REQUEST:
+            stop = self._stoppers.get(message.params.id)
+            if stop is not None:
+                stop()
         if refusal is None:
             super().handle_message(message)
         elif hasattr(message, "id"):

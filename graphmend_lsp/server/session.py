@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+import threading
 import traceback
 from collections.abc import Coroutine
 from typing import Any, cast
@@ -34,6 +35,8 @@ class GraphMendServer(LanguageServer):
         self.worker = Worker()
         self.project = Project()
         self.analyses = Analyses(self)
+        self.ended = threading.Event()
+        """Set when the client is gone: whatever still runs for it stops."""
         self._reported: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         super().__init__(  # pyright: ignore[reportUnknownMemberType]

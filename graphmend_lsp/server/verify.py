@@ -36,14 +36,12 @@ class _Verification:
         self._shown = False
 
     async def run(self, plan: planning.Plan, python: str, what: str) -> Report:
-        """The report; ends the processes if the command is cancelled or the server shuts down."""
+        """The report; the processes end if the user or the client cancels, and when the server shuts down."""
         await self._begin(what)
         job = functools.partial(verify, plan, python, progress=self._note, cancelled=self._is_cancelled)
         try:
-            return await self._loop.run_in_executor(None, job)
-        except asyncio.CancelledError:
-            self._stop.set()
-            raise
+            with self._server.wire.stoppable(self._stop.set):
+                return await self._loop.run_in_executor(None, job)
         finally:
             if self._shown:
                 self._server.work_done_progress.end(self._token, types.WorkDoneProgressEnd())
@@ -62,7 +60,8 @@ class _Verification:
     def _is_cancelled(self) -> bool:
         progress: Any = self._server.work_done_progress
         token = progress.tokens.get(self._token)
-        return self._stop.is_set() or self._server.wire.is_shut_down or (token is not None and token.cancelled())
+        gone = self._server.ended.is_set() or self._server.wire.is_shut_down
+        return gone or self._stop.is_set() or (token is not None and token.cancelled())
 
     def _note(self, text: str) -> None:
         """Called in the thread."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 
+import pytest
+
 MODEL = """\
 import torch
 from torch import nn
@@ -20,6 +22,7 @@ class Net(nn.Module):
 def example_inputs():
     return (torch.ones(3),)
 """
+SLEEPY = MODEL.replace("return x + 1", "__import__('time').sleep(120)\n        return x + 1")
 PROGRESS = {"window": {"workDoneProgress": True}}
 
 
@@ -61,8 +64,7 @@ def test_the_buffer_is_verified_and_told(start, everything, tmp_path):
 
 
 def test_cancelled(start, everything, tmp_path):
-    text = MODEL.replace("return x + 1", "__import__('time').sleep(120)\n        return x + 1")
-    wire, uri = _open(start, everything, tmp_path, text)
+    wire, uri = _open(start, everything, tmp_path, SLEEPY)
     command = _command(wire, uri)
     number, token = _execute(wire, command)
     time.sleep(1)
@@ -71,22 +73,52 @@ def test_cancelled(start, everything, tmp_path):
     assert report["entries"][0]["reason"] == "cancelled"
 
 
-def test_processes_end_with_the_server(start, everything, tmp_path):
-    text = MODEL.replace("return x + 1", "__import__('time').sleep(120)\n        return x + 1")
-    text = f"import os\nopen({str(tmp_path / 'pids')!r}, 'a').write(f'{{os.getpid()}} ')\n" + text
-    wire, uri = _open(start, everything, tmp_path, text)
-    command = _command(wire, uri, 8)
-    _execute(wire, command)
-    deadline = time.monotonic() + 60
+def _with_pids(tmp_path, text):
+    """The model, which notes the processes that import it."""
+    return f"import os\nopen({str(tmp_path / 'pids')!r}, 'a').write(f'{{os.getpid()}} ')\n" + text
+
+
+def _pids(tmp_path, deadline):
+    """Wait for the first process that has imported the model."""
     pids = tmp_path / "pids"
     while not (pids.exists() and pids.read_text()):
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    wire.process.kill()
-    for pid in map(int, pids.read_text().split()):
+    return list(map(int, pids.read_text().split()))
+
+
+def _wait_for_the_end(pids, deadline):
+    for pid in pids:
         while _runs(pid):
             assert time.monotonic() < deadline
             time.sleep(0.1)
+
+
+def test_a_cancelled_request_stops_the_work(start, everything, tmp_path, response_error):
+    wire, uri = _open(start, everything, tmp_path, _with_pids(tmp_path, SLEEPY))
+    number, _ = _execute(wire, _command(wire, uri, 8))
+    deadline = time.monotonic() + 60
+    pids = _pids(tmp_path, deadline)
+    wire.notify("$/cancelRequest", {"id": number})
+    with pytest.raises(response_error):
+        wire.reply(number, 60)
+    _wait_for_the_end(pids, deadline)
+    wire.request("shutdown")
+    wire.notify("exit")
+    assert wire.wait() == 0
+
+
+@pytest.mark.parametrize("how", ["killed", "left"])
+def test_processes_end_with_the_server(start, everything, tmp_path, how):
+    wire, uri = _open(start, everything, tmp_path, _with_pids(tmp_path, SLEEPY))
+    _execute(wire, _command(wire, uri, 8))
+    deadline = time.monotonic() + 60
+    pids = _pids(tmp_path, deadline)
+    if how == "killed":
+        wire.process.kill()
+    else:
+        assert wire.end() == 1
+    _wait_for_the_end(pids, deadline)
 
 
 def _runs(pid):
