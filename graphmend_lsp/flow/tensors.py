@@ -2,13 +2,15 @@
 
 A dtype token is a concrete name (``"float16"``), ``("floating", root)`` for an unknown floating dtype or
 ``("any", root)`` for an unknown one; equal tokens mean equal dtypes.  A shape token is ``()`` for a 0-d
-tensor or something opaque; equal tokens mean equal shapes.
+tensor or something opaque; equal tokens mean equal shapes and strides.  What is computed element by element has the
+strides of its operand only if that is dense, which a view need not be: ``("view", root)``, ``("item", ...)`` and
+``("spread", root)`` (several elements in one place) become ``("dense", token)``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from graphmend_lsp.flow.ops import Argument, OpFact
 from graphmend_lsp.flow.values import MISSING, Kind, Value, holds_tensor
@@ -31,6 +33,12 @@ CASTS = {
     "byte": "uint8",
     "char": "int8",
 }
+
+
+SPREADING = frozenset("expand expand_as broadcast_to broadcast_tensors as_strided unfold".split())
+_PARTS = frozenset("narrow select diagonal".split())
+_RELAID = frozenset("contiguous cumsum cumprod logcumsumexp masked_fill roll tril triu logsigmoid".split())
+"""Same shape, but strides of their own."""
 
 
 def dtype_name(dotted: str) -> str | None:
@@ -77,8 +85,34 @@ def shape_of(values: Iterable[Value], fresh: Any) -> Any:
         shapes.discard(())
     if len(shapes) == 1:
         only = shapes.pop()
-        return fresh if only is None else only
+        return fresh if only is None else computed(only)
     return fresh
+
+
+def computed(shape: Any) -> Any:
+    """Shape token of what is computed element by element from a tensor with this one."""
+    return ("dense", shape) if _tag(shape) in ("view", "spread", "item") else shape
+
+
+def _tag(shape: Any) -> Any:
+    return cast("tuple[Any, ...]", shape)[0] if isinstance(shape, tuple) and shape else None
+
+
+def view_shape(name: str, source: Any, root: Any) -> Any:
+    """Shape token of a view of a tensor with the shape token ``source``."""
+    if name in SPREADING:
+        return ("spread", root)
+    return ("view", root) if name in _PARTS or computed(source) != source else root
+
+
+def may_overlap(shape: Any) -> bool:
+    """Whether several elements may lie in one place, so that writing in place raises."""
+    return _tag(shape) == "spread"
+
+
+def relaid(name: str, shape: Any, root: Any) -> Any:
+    """The shape token, another one for an operation that has strides of its own."""
+    return root if name in _RELAID and shape != () else shape
 
 
 def device_of(values: Iterable[Value]) -> Any:

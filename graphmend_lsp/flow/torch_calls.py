@@ -199,8 +199,9 @@ class TorchCalls(CallBase):
             # Whatever the dimensions are, the result has another shape than what was reduced.
             return ("reduced", source.shape, root) if source is not None and source.shape != () else root
         if fact.shape == "same" or last in ("clamp", "clip", "clamp_min", "clamp_max", "zeros_like", "ones_like"):
-            return tensors.shape_of(operands, root) if operands else root
-        return root
+            same = tensors.shape_of(operands, root) if operands else root
+            return tensors.relaid("contiguous" if "memory_format" in arguments.keywords else last, same, root)
+        return tensors.view_shape(last, source.shape, root) if fact.alias != "no" and source is not None else root
 
     def _dtype(self, fact: OpFact, last: str, source: Value | None, operands: list[Value], arguments: Arguments) -> Any:
         given = arguments.keywords.get("dtype")

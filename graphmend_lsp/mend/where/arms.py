@@ -10,8 +10,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from graphmend_lsp.finding import Reason
+from graphmend_lsp.flow import tensors
 from graphmend_lsp.flow.base import visible
 from graphmend_lsp.flow.values import UNKNOWN, Bound, Kind, Value, all_roots
 from graphmend_lsp.mend import effects, scope
@@ -171,7 +173,11 @@ class Arms(Writer):
             if not _keeps_metadata(known, self.site.value(stmt.value)):
                 message = f"`{text}` keeps dtype and shape, which the operation out of place may not"
                 self.plan.refuse("dtype", message, stmt)
-            value = replace(known, roots=frozenset({("op", id(stmt))}))
+            if tensors.may_overlap(known.shape):
+                self.plan.refuse("may-raise", f"`{text}` raises where elements share their place in memory", stmt)
+            dtype = _augmented_dtype(stmt.op, known, self.site.value(stmt.value))
+            roots = frozenset({("op", id(stmt))})
+            value = replace(known, dtype=dtype, shape=tensors.computed(known.shape), roots=roots)
         elif known.kind is not Kind.PYTHON:
             self.plan.refuse("unsupported", f"what `{text}` changes is not known", stmt)
         if name in arm.pending:
@@ -205,7 +211,8 @@ class Arms(Writer):
         then = self.arm(stmt.body, f"{prefix}_inner", arm)
         other = self.arm(stmt.orelse, f"{prefix}_else", arm)
         for name in dict.fromkeys([*then.versions, *other.versions]):
-            if then.versions.get(name) == other.versions.get(name):
+            if name in then.versions and then.versions[name] == other.versions.get(name):
+                self._alike(name, then, arm)
                 continue
             old = arm.values.get(name, inner.before.get(name))
             new_value, old_value = then.values.get(name, old), other.values.get(name, old)
@@ -223,6 +230,16 @@ class Arms(Writer):
                 replace(new_value, roots=roots) if proved else replace(new_value, dtype=None, shape=None, roots=roots)
             )
             self.bind(name, f"{function}({', '.join(arguments)})", None, value, arm, proved=proved)
+
+    def _alike(self, name: str, inner: Arm, arm: Arm) -> None:
+        """Both inner sides give a name the same value: it is that, with nothing to select."""
+        arm.versions[name] = inner.versions[name]
+        arm.pending.pop(name, None)
+        if name in inner.pending:
+            arm.pending[name] = inner.pending[name]
+        if name in inner.values:
+            arm.values[name] = inner.values[name]
+        arm.proved[name] = inner.proved.get(name, True)
 
     def _call(self, stmt: ast.Expr) -> None:
         """A call for its effect."""
@@ -247,8 +264,14 @@ class Arms(Writer):
             self.plan.refuse("state-write", message, stmt)
 
 
+def _augmented_dtype(op: ast.operator, left: Value, right: Value) -> Any:
+    """dtype token of ``left op right``; None if it may be another one than that of ``left op= right``."""
+    token = tensors.promote((left, right))
+    return None if isinstance(op, ast.Div) and not tensors.is_floating(token) else token
+
+
 def _keeps_metadata(left: Value, right: Value) -> bool:
-    """Whether ``left op right`` has the dtype and shape of ``left`` (arithmetic dtypes assumed)."""
+    """Whether ``left op right`` has the shape of ``left``, and its dtype as far as a tensor on the right decides it."""
     if right.kind is Kind.PYTHON:
         return True
     if right.kind is not Kind.TENSOR or left.dtype is None or left.dtype != right.dtype:
