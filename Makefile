@@ -1,19 +1,26 @@
 # make demo   see it work: check, mend and compare the example (needs python3 with venv; fetches torch once)
 # make test   everything that is checked before a change is accepted
+# make test-oldest-torch  the runtime's tests on the oldest torch that it supports, in an environment of its own (5 GB)
 # make clean  remove what these made
+# make bench-cases CASES=FOLDER        graphmend verify on labelled cases
 # make bench-sweep MODELS_PYTHON=...   Dynamo as the judge of the findings, over many architectures (bench/README.md)
+# make bench-differential               10,000 random modules per transformation, mended and compared: hours on 2 cores
 # make bench-table2 MODELS_PYTHON=...  the paper's Table 2 (bench/README.md says what that Python needs)
 
 PYTHON ?= python3
 MODELS_PYTHON ?= $(PYTHON)
 VENV ?= .venv
+OLDEST_TORCH := 2.4.0
+OLDEST_VENV ?= .venv-oldest
 ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
+OLDEST_BIN := $(OLDEST_VENV)/Scripts
 else
 BIN := $(VENV)/bin
+OLDEST_BIN := $(OLDEST_VENV)/bin
 endif
 
-.PHONY: demo test bench-sweep bench-table2 clean
+.PHONY: demo test test-oldest-torch bench-differential bench-sweep bench-table2 clean
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/python examples/demo.py
@@ -24,8 +31,17 @@ test: $(VENV)/.installed-test
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest
 
+bench-differential: $(VENV)/.installed-test
+	$(BIN)/python bench/differential/differential.py --report bench/DIFFERENTIAL.md
+
+test-oldest-torch: $(OLDEST_VENV)/.installed-$(OLDEST_TORCH)
+	$(OLDEST_BIN)/python -m pytest tests/runtime
+
 bench-table2: $(VENV)/.installed-test
 	$(BIN)/python bench/table2 --python $(MODELS_PYTHON)
+
+bench-cases: $(VENV)/.installed-test
+	$(BIN)/python bench/cases.py $(CASES)
 
 bench-sweep: $(VENV)/.installed-test
 	$(BIN)/python bench/sweep/sweep.py --python $(MODELS_PYTHON) --report bench/SWEEP.md
@@ -38,6 +54,14 @@ $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[$*]'
 	touch $@
 
+# nothing of this project is installed there: the runtime needs torch alone, pytest finds it from this folder
+$(OLDEST_VENV)/.installed-$(OLDEST_TORCH): | $(OLDEST_BIN)/python
+	$(OLDEST_BIN)/python -m pip install --disable-pip-version-check --quiet torch==$(OLDEST_TORCH) numpy setuptools 'pytest>=8'
+	touch $@
+
+$(OLDEST_BIN)/python:
+	$(PYTHON) -m venv $(OLDEST_VENV)
+
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .graphmend_cache
+	rm -rf $(VENV) $(OLDEST_VENV) build dist .pytest_cache .ruff_cache .hypothesis .graphmend_cache
 	find graphmend_lsp tests examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,372 @@
+"""Mend a generated module by each safe offer and by all, run it before and after, compare.
+
+What a run shows, and how two runs are compared, is ``graphmend verify``'s (``worker/observe.py``, ``compare.py``). All
+calls of a module are made one after the other on one instance, within one run, so that a compiled run costs one
+compilation of each function; an exception is an output like another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import linecache
+import logging
+import re
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+import torch._dynamo
+from generate import Module
+
+from graphmend_lsp.check import Analysis, check, mend, resolve
+from graphmend_lsp.finding import Change, Finding, Offer
+from graphmend_lsp.settings import Settings
+from graphmend_lsp.text import apply_edits
+from graphmend_lsp.worker.compare import Difference, differences
+from graphmend_lsp.worker.observe import Behaviour, observe
+
+NAME = "generated"
+FILE = f"{NAME}.py"
+TRANSFORMATION = {"GM1": "where", "GM2": "defer", "GM3": "trap"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Mend:
+    """One way of mending: what was applied, and the text."""
+
+    applied: tuple[str, ...]
+    text: str
+    together: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Site:
+    """One finding: its transformation, and what became of it ("safe", "unsafe" or the reason of the refusal)."""
+
+    transformation: str
+    code: str
+    outcome: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """A difference in behaviour, or a crash of the analysis or of what it wrote (``mend`` may then be missing)."""
+
+    kind: str
+    what: str
+    mend: Mend | None = None
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What came of one module."""
+
+    sites: list[Site] = dataclasses.field(default_factory=list[Site])
+    failures: list[Failure] = dataclasses.field(default_factory=list[Failure])
+    mends: int = 0
+    runs: int = 0
+    raised: bool = False
+    """Whether a call of the original raised."""
+    breaks: tuple[int, int] | None = None
+    """Graph breaks before and after all mends, where they were counted."""
+
+
+# -- mending ----------------------------------------------------------------------------------------------
+
+
+def settings(module: Module) -> Settings:
+    return Settings(entries=(module.entry,), runtime="package")
+
+
+def sites(analysis: Analysis) -> list[Site]:
+    return [Site(TRANSFORMATION[f.code[:3]], f.code, _outcome(f)) for f in analysis.findings if f.code[:3] != "GM0"]
+
+
+def _outcome(finding: Finding) -> str:
+    if any(offer.safety == "safe" for offer in finding.offers):
+        return "safe"
+    reasons = [r.reason for r in finding.refusals] or [r for o in finding.offers for r in o.reasons]
+    unsafe = any(o.kind in ("where", "select", "copy", "defer", "trap") for o in finding.offers)
+    return f"unsafe: {reasons[0]}" if unsafe and reasons else reasons[0] if reasons else "none"
+
+
+def mends(module: Module, analysis: Analysis) -> Iterator[Mend]:
+    """Every safe offer alone, then all together."""
+    seen: set[str] = set()
+    for finding in analysis.findings:
+        for offer in finding.offers:
+            if offer.safety != "safe":
+                continue
+            change = resolve(analysis, finding, offer)
+            if not isinstance(change, Change):
+                raise AssertionError(f"{named(finding, offer)} is offered and then refused: {change.message}")
+            text = apply_edits(module.text, change.edits)
+            seen.add(text)
+            yield Mend((named(finding, offer),), text)
+    mended = mend(module.text, FILE, settings=settings(module))
+    if mended.analysis.problems:
+        yield Mend(("all",), mended.text, True)
+    elif mended.text not in seen and mended.text != module.text:
+        yield Mend(tuple(named(f, o) for f, o in mended.applied), mended.text, True)
+
+
+def named(finding: Finding, offer: Offer) -> str:
+    return f"{offer.kind} of {finding.code} in line {finding.span.line}"
+
+
+# -- running ----------------------------------------------------------------------------------------------
+
+
+class Calls(torch.nn.Module):
+    """The entry called with one set of arguments after the other; what it raises is an output."""
+
+    def __init__(self, entry: Any, call: Callable[..., Any]) -> None:
+        super().__init__()
+        self.entry = entry
+        self.call = lambda *arguments: call(*arguments)  # a function is no state of the module
+
+    def forward(self, *sets: tuple[Any, ...]) -> list[Any]:
+        outputs: list[Any] = []
+        with torch.compiler.set_stance("default"):
+            for arguments in sets:
+                try:
+                    outputs.append(self.call(*arguments))
+                except Exception as error:
+                    compiler = type(error).__module__.startswith("torch._dynamo")
+                    kind = "compiler" if compiler else type(error).__name__
+                    outputs.append(("raised", kind, text_of(error)))
+        return outputs
+
+
+def text_of(error: Exception) -> str:
+    return str(error).partition("\n\nfrom user code")[0].partition("\n\nSet TORCHDYNAMO_VERBOSE")[0]
+
+
+def arguments(module: Module, *, ordinary: bool = False) -> list[tuple[Any, ...]]:
+    names = {"torch": torch}
+    return [eval(c, names) for c, plain in zip(module.calls, module.ordinary, strict=True) if plain or not ordinary]
+
+
+def run(module: Module, text: str, backend: str | None, *, gradients: bool = False, repeat: int = 1) -> Behaviour:
+    """One run of all calls on one instance of a freshly loaded module."""
+    effects: Any = vars(torch.ops).get("_graphmend_v1")
+    if effects is not None:
+        effects.effects.clear()  # helpers of modules that were run before
+    code = _compiled(text)
+    loaded: list[Any] = []
+
+    def build() -> Any:
+        made: Any = types.ModuleType(NAME)
+        made.__file__ = FILE
+        exec(code, made.__dict__)
+        loaded.append(made)
+        torch.manual_seed(0)
+        target = getattr(made, module.entry)
+        entry = target() if isinstance(target, type) else target
+        if isinstance(entry, torch.nn.Module) and module.dtype not in ("float32", "int64"):
+            entry.to(getattr(torch, module.dtype))
+        call = entry if backend is None else torch.compile(entry, backend=backend)
+        return Calls(entry if isinstance(entry, torch.nn.Module) else None, call)
+
+    if backend is not None:
+        torch._dynamo.reset()
+    sets = arguments(module, ordinary=gradients) * repeat
+    return observe(build, sets, calls=1, gradients=gradients, training=module.training, modules=loaded)
+
+
+def _compiled(text: str) -> types.CodeType:
+    linecache.cache[FILE] = (len(text), None, text.splitlines(True), FILE)
+    return compile(text, FILE, "exec")
+
+
+@dataclasses.dataclass(frozen=True)
+class Effort:
+    """What is run of each module.
+
+    Every mend runs in eager mode, without and with gradients. All together runs compiled in both ways, too; what a
+    single offer makes runs compiled in one of them, in turn, unless ``compile_each`` is False.
+    """
+
+    compiled: bool = True
+    compile_each: bool = True
+    inductor: bool = False
+    count_breaks: bool = False
+
+
+class Originals:
+    """The runs of the original, made when they are needed."""
+
+    def __init__(self, module: Module, outcome: Outcome) -> None:
+        self.module = module
+        self.outcome = outcome
+        self.known: dict[tuple[str | None, bool], Behaviour] = {}
+
+    def run(self, backend: str | None, gradients: bool) -> Behaviour:
+        key = backend, gradients
+        if key not in self.known:
+            self.outcome.runs += 1
+            self.known[key] = run(self.module, self.module.text, backend, gradients=gradients)
+        return self.known[key]
+
+
+def examine(module: Module, effort: Effort) -> Outcome:
+    """Mend, run and compare one module."""
+    outcome = Outcome()
+    try:
+        analysis = check(module.text, FILE, settings=settings(module))
+        if analysis.problems:
+            raise AssertionError(analysis.problems[0].message)
+        outcome.sites = sites(analysis)
+        changed = list(mends(module, analysis))
+        outcome.mends = len(changed)
+    except Exception as error:
+        outcome.failures.append(Failure("crash", f"{type(error).__name__}: {error}"))
+        return outcome
+    originals = Originals(module, outcome)
+    with quietly():
+        for item in changed:
+            try:
+                compile(item.text, FILE, "exec")
+            except SyntaxError as error:
+                outcome.failures.append(Failure("syntax", str(error), item))
+                continue
+            last = item is changed[-1]
+            ways = (
+                ()
+                if not effort.compiled
+                else (False, True)
+                if last
+                else (bool(changed.index(item) % 2),)
+                if effort.compile_each
+                else ()
+            )
+            outcome.failures += _compare(module, item, originals, outcome, effort, ways)
+        if effort.count_breaks and changed:
+            outcome.breaks = (breaks(module, module.text), breaks(module, changed[-1].text))
+    eager = originals.known.get((None, False))
+    outcome.raised = eager is not None and (eager.error is not None or "'raised'" in repr(eager.outputs))
+    return outcome
+
+
+def compare(module: Module, item: Mend, effort: Effort) -> list[Failure]:
+    """How one changed text differs in behaviour."""
+    outcome = Outcome()
+    return _compare(module, item, Originals(module, outcome), outcome, effort, (False, True) if effort.compiled else ())
+
+
+def _compare(
+    module: Module, item: Mend, originals: Originals, outcome: Outcome, effort: Effort, compiled: tuple[bool, ...]
+) -> list[Failure]:
+    """``compiled``: without gradients (False), with them (True)."""
+    found: list[Failure] = []
+    runs: list[tuple[str | None, bool]] = [(None, False), (None, True), *(("aot_eager", way) for way in compiled)]
+    if compiled and effort.inductor:
+        runs += [("inductor", False), ("inductor", True)]
+    for backend, gradients in runs:
+        if gradients and not any(module.ordinary):
+            continue
+        outcome.runs += 1
+        after = run(module, item.text, backend, gradients=gradients)
+        for difference in _changed(originals, item, after, backend, gradients):
+            label = (backend or "eager") + (" with gradients" if gradients else "")
+            found.append(Failure(difference.part, f"{label}: {difference.message}", item))
+    return found
+
+
+def _changed(
+    originals: Originals, mend: Mend, after: Behaviour, backend: str | None, gradients: bool
+) -> list[Difference]:
+    """What is neither as the original does it in eager mode, nor, compiled, as the original does it compiled.
+
+    Of gradient histories only gradients count (rules GM101 and GM201, "Fix safety"): a selection has a history where
+    one of its sides has, and where autograd refuses the original's in-place writes there is no gradient to compare.
+    A compiled selection goes back through both sides: one that is never to be differentiated makes it fail.
+    """
+    before = originals.run(None, gradients)
+    refused = [run.error is not None and _REFUSED_BACKWARD in run.error[1] for run in (before, after)]
+    if refused == [True, False] or (refused == [False, True] and backend is not None):
+        return []
+    if backend is not None and _failed_to_compile(before, after):
+        return []
+    exact = backend != "inductor"
+    selects = any(name.startswith(("where", "select")) for name in mend.applied)
+    if selects or backend is not None:
+        before, after = without_history(before), without_history(after)
+    found = [d for d in differences(before, after, exact) if not _only_requires(d)]
+    if found and backend is not None:
+        known = {d.part for d in differences(without_history(originals.run(backend, gradients)), after, exact)}
+        found = [difference for difference in found if difference.part in known]
+    return found
+
+
+def _failed_to_compile(before: Behaviour, after: Behaviour) -> bool:
+    """Whether code that raises anyway failed while it was compiled: sooner, and as another error (rule GM201)."""
+    if "'compiler'" not in repr(after.outputs):
+        return False
+    pairs = zip(_calls(before), _calls(after), strict=True)
+    return all("'raised'" in repr(old) for old, new in pairs if "'compiler'" in repr(new))
+
+
+def _calls(run: Behaviour) -> list[Any]:
+    return run.outputs[0][3] if run.outputs else []
+
+
+def _only_requires(difference: Difference) -> bool:
+    return difference.part == "outputs" and difference.message.endswith(" requires a gradient")
+
+
+_REFUSED_BACKWARD = "has been modified by an inplace operation"
+_HISTORY = re.compile(
+    r",(?:\s|\\n)*(?:grad_fn=<\w+>|requires_grad=True)|(?<=inplace operation): .*",  # in a repr, too
+    re.DOTALL,
+)
+
+
+def without_history(run: Behaviour) -> Behaviour:
+    """The same without what the texts of tensors say of their gradient history."""
+    clean: Callable[[Any], Any] = _without_history
+    # The file is where ``stacklevel`` leads, and Dynamo has frames of its own
+    said = [item[:-1] if item[0] in ("record", "warning") else item for item in run.said]
+    return dataclasses.replace(
+        run, said=clean(said), outputs=clean(run.outputs), error=clean(run.error), arguments=run.arguments
+    )
+
+
+def _without_history(value: Any) -> Any:
+    if isinstance(value, str):
+        return _HISTORY.sub("", value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_without_history(item) for item in value)
+    return value
+
+
+def breaks(module: Module, text: str) -> int:
+    """How often the graph breaks, over all calls."""
+    counted = torch._dynamo.utils.counters["graph_break"]
+    counted.clear()
+    run(module, text, "eager")
+    return sum(counted.values())
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Without what torch says of its compiling, and the measurement of guards, for which Dynamo flushes CPU caches."""
+    guards: Any = torch._dynamo.guards
+    kept = getattr(guards, "profile_guard_manager", None)
+    if kept is not None:
+        guards.profile_guard_manager = lambda *_: 0.0
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    talkers = [logging.getLogger(name) for name in ("torch", "torch.__trace", "torch._dynamo", "torch._subclasses")]
+    for logger in talkers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger in talkers:
+            logger.disabled = False
+        torch.set_num_threads(threads)
+        if kept is not None:
+            guards.profile_guard_manager = kept
