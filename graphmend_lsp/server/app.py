@@ -44,7 +44,7 @@ def main(argv: list[str]) -> int:
     try:
         server.start_io(stdin, stdout)
     finally:
-        server.ended.set()
+        server.end()
     code = server.wire.exit_code
     if code is None:  # the client is gone without a word
         code = 0 if server.wire.is_shut_down else 1

@@ -7,8 +7,8 @@ import logging
 import sys
 import threading
 import traceback
-from collections.abc import Coroutine
-from typing import Any, cast
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar, cast
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -20,11 +20,14 @@ from graphmend_lsp.server.documents import Documents
 from graphmend_lsp.server.protocol import Protocol
 from graphmend_lsp.server.settings import EditorOptions, Project
 from graphmend_lsp.server.translate import path_of
-from graphmend_lsp.server.worker import Worker
+from graphmend_lsp.server.worker import Worker, attempt, deliver
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 NAME = "graphmend"
+_LAST_SECONDS = 5.0
 
 
 class GraphMendServer(LanguageServer):
@@ -37,6 +40,7 @@ class GraphMendServer(LanguageServer):
         self.analyses = Analyses(self)
         self.ended = threading.Event()
         """Set when the client is gone: whatever still runs for it stops."""
+        self._threads: set[threading.Thread] = set()
         self._reported: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         super().__init__(  # pyright: ignore[reportUnknownMemberType]
@@ -77,6 +81,27 @@ class GraphMendServer(LanguageServer):
         self._tasks.add(task)
         task.add_done_callback(self._finished)
         return task
+
+    def in_thread(self, job: Callable[[], T]) -> asyncio.Future[T]:
+        """Run a long job in a thread of its own; asyncio's executor would keep a server alive whose client is gone."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+
+        def work() -> None:
+            outcome = attempt(job)
+            self._threads.discard(thread)
+            deliver(loop, future, outcome)
+
+        thread = threading.Thread(target=work, daemon=True)
+        self._threads.add(thread)
+        thread.start()
+        return future
+
+    def end(self) -> None:
+        """The client is gone: stop what still runs, and give it a moment to clean up."""
+        self.ended.set()
+        for thread in list(self._threads):
+            thread.join(_LAST_SECONDS)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

@@ -41,7 +41,7 @@ class _Verification:
         job = functools.partial(verify, plan, python, progress=self._note, cancelled=self._is_cancelled)
         try:
             with self._server.wire.stoppable(self._stop.set):
-                return await self._loop.run_in_executor(None, job)
+                return await self._server.in_thread(job)
         finally:
             if self._shown:
                 self._server.work_done_progress.end(self._token, types.WorkDoneProgressEnd())

@@ -7,13 +7,38 @@ import itertools
 import queue
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 
 URGENT, BACKGROUND = 0, 1
 
 _STACK_BYTES = 64 * 1024 * 1024
+
+
+def attempt(job: Callable[[], T]) -> Callable[[asyncio.Future[T]], None]:
+    """Do a job; how to tell a future what came of it, its result or its exception."""
+    try:
+        result = job()
+    except Exception as error:  # whatever it is, it belongs to whoever waits for the job
+        problem = error
+        return lambda future: future.set_exception(problem)
+    return lambda future: future.set_result(result)
+
+
+def deliver(
+    loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], outcome: Callable[[asyncio.Future[T]], None]
+) -> None:
+    """Tell a future of another thread's loop, unless nobody waits any more."""
+
+    def tell() -> None:
+        if not future.done():
+            outcome(future)
+
+    try:
+        loop.call_soon_threadsafe(tell)
+    except RuntimeError:  # the loop is closed: the server is going down
+        pass
 
 
 class Worker:
@@ -32,21 +57,9 @@ class Worker:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
 
-        def deliver(action: Callable[[Any], None], value: object) -> None:
-            if not future.done():
-                action(value)
-
         def work() -> None:
-            if future.cancelled():
-                return
-            try:
-                outcome: tuple[Callable[[Any], None], object] = future.set_result, job()
-            except Exception as error:  # whatever it is, it belongs to whoever waits for the job
-                outcome = future.set_exception, error
-            try:
-                loop.call_soon_threadsafe(deliver, *outcome)
-            except RuntimeError:  # the loop is closed: the server is going down
-                pass
+            if not future.cancelled():
+                deliver(loop, future, attempt(job))
 
         self._jobs.put((priority, next(self._order), work))
         self._start()
