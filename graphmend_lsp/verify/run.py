@@ -144,6 +144,7 @@ class _Run:
                 self._note(arm, event, shown)
                 if event["event"] in ("observed", "finished"):
                     return
+            arm.error = WorkerError("died", "the code ended its process")
         except WorkerError as error:
             arm.error = error
 

@@ -113,7 +113,7 @@ def count(build: Callable[[], Any], calls: Sequence[Call], training: bool | None
             function: Any = _torch.compile(entry, backend=counting)
             for call in copy.deepcopy(list(calls)):
                 _consume(function(*call.args, **call.kwargs))
-        except Exception:
+        except (Exception, SystemExit):
             ran = False
     _torch._dynamo.reset()
     return Counts(len(graphs), list(events), ran)

@@ -113,7 +113,7 @@ def make(function: Callable[[], Any], what: str) -> Any:
     seed()
     try:
         return function()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Failure("inputs", f"{what} raised {described(error)}") from error
 
 

@@ -120,7 +120,7 @@ def import_file(overlay: Overlay, path: str, name: str) -> ModuleType:
         if parent:
             setattr(sys.modules[parent], name.rpartition(".")[2], module)
         return module
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         sys.modules.pop(name, None)
         raise Failure("import", f"importing {os.path.basename(path)} raised {described(error)}") from error
 

@@ -108,7 +108,7 @@ def observe(
                 result.outputs.append(snapshots.take(outputs[-1]))
             if gradients:
                 _take_gradients(outputs, leaves, owner, result)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             result.error = (f"{type(error).__module__}.{type(error).__qualname__}", _text(error))
             result.compiler_error = type(error).__module__.startswith(_COMPILER)
     result.random = _random_state()

@@ -136,7 +136,7 @@ class _Sources:
         build, calls = moved(build, self._target), [vary.moved(call, self._target) for call in calls]
         try:
             target = build()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise Failure("build", f"building {name} raised {load.described(error)}") from error
         for call in calls:
             if not entries.binds(target, call):

@@ -152,6 +152,8 @@ def test_nothing_to_mend(verify, tmp_path):
         ("self.calls = 0", "self.calls = 1 / 0", "building Net raised ZeroDivisionError"),
         ("import torch\n", "import torch\nimport not_there\n", "importing model.py raised ModuleNotFoundError"),
         ("import torch\n", "import os\nos._exit(7)\n", "ended with exit status 7"),
+        ("import torch\n", "import sys\nsys.exit(3)\n", "importing model.py raised SystemExit: 3"),
+        ("self.calls += 1", "import os; os._exit(0)", "the code ended its process"),
     ],
 )
 def test_what_the_code_lacks(verify, model, old, new, reason):
