@@ -1,7 +1,7 @@
 """Host effects and selections that torch.compile does not split its graph for.
 
 Version 1. Made by graphmend-lsp, which puts a copy of this file into packages it mends; any number of
-copies may run in one process. It needs torch alone: measured with 2.13.0, written for 2.4 and later.
+copies may run in one process. It needs torch alone: measured with 2.4.0 and 2.13.0, and once with releases between.
 
 Copyright (c) 2026 the graphmend-lsp authors. SPDX-License-Identifier: MIT
 """
@@ -27,6 +27,8 @@ __all__ = ["graph_effect", "select"]
 _T = TypeVar("_T")
 _torch: Any = torch  # for what has no type
 _NAMESPACE = "graphmend_v1"  # another meaning of anything below needs another number
+_RELEASE = tuple(int(part) for part in torch.__version__.split(".")[:2])
+_TELLS_SYMBOLS = _RELEASE >= (2, 6)
 
 
 def graph_effect(function: "Callable[_P, None]") -> "Callable[_P, None]":
@@ -47,11 +49,11 @@ def graph_effect(function: "Callable[_P, None]") -> "Callable[_P, None]":
         tensors: List[torch.Tensor] = []
         integers: List[int] = []
         call = _describe((args, kwargs), tensors, integers)
-        if call and _transforms() == 0:
+        if call and not _is_transforming():
             _emit(name, call, _modes(), tensors, integers, _token)
         else:
             reason = "torch.func transforms it" if call else "an argument is of a kind that no graph carries"
-            torch._dynamo.graph_break(msg=f"{name} cannot be called in the graph: {reason}")
+            _split_graph(f"{name} cannot be called in the graph: {reason}")
             function(*args, **kwargs)
 
     _skip_frame(effect)
@@ -119,6 +121,7 @@ def _describe(value: Any, tensors: List[torch.Tensor], integers: List[int]) -> s
 
     Constants stand in the text itself: it must be the same in every process, since compiled graphs are cached
     by it. Only an exact number is its own `+value`; a symbolic one becomes an argument and is not specialized.
+    Where Dynamo cannot trace that comparison, exact numbers become arguments too.
     """
     kind = type(value)  # pyright: ignore[reportUnknownVariableType]
     if value is ...:
@@ -131,12 +134,12 @@ def _describe(value: Any, tensors: List[torch.Tensor], integers: List[int]) -> s
         tensors.append(value)
         return f"('tensor', {len(tensors) - 1})"
     if kind is int:
-        if value is +value:
+        if value is +value if _TELLS_SYMBOLS else not -(2**63) <= value < 2**63:
             return repr(value)
         integers.append(value)
         return f"('int', {len(integers) - 1})"
     if kind is float:
-        if value is +value:
+        if _TELLS_SYMBOLS and value is +value:
             return f"('float', {repr(value)!r})"
         # Times one: Inductor (2.13) freezes the value of a symbolic float that an operator gets as it is.
         tensors.append(torch.ones((), dtype=torch.float64, device="cpu") * value)
@@ -148,16 +151,18 @@ def _describe(value: Any, tensors: List[torch.Tensor], integers: List[int]) -> s
     if kind is torch.device:
         return f"('device', {str(value)!r})"
 
-    tag = kind.__name__
     parts: List[Any] = []
     if kind is tuple or kind is list or kind is torch.Size:
+        tag = "tuple" if kind is tuple else "list" if kind is list else "Size"
         parts = list(value)
     elif kind is dict:
+        tag = "dict"
         for key in value:
             parts += [key, value[key]]
     elif kind is slice or kind is range:
+        tag = "slice" if kind is slice else "range"
         parts = [value.start, value.stop, value.step]
-    elif isinstance(value, Enum) and "<locals>" not in kind.__qualname__:
+    elif isinstance(value, Enum) and "<" not in kind.__module__ + kind.__qualname__:  # <locals>, <torch_package_0>
         tag, parts = "enum", [kind.__module__, kind.__qualname__, value.value]
     else:
         return ""
@@ -271,15 +276,36 @@ def _skip_frame(function: Callable[..., object]) -> None:
     """Keep Dynamo from compiling the function by itself where its caller is not compiled; it may still inline it."""
     frames = _torch._C._dynamo.eval_frame
     try:
-        skip = frames._FrameAction.SKIP
-        frames.set_code_exec_strategy(function.__code__, frames._FrameExecStrategy(skip, skip))
+        if _RELEASE >= (2, 7):
+            skip = frames._FrameAction.SKIP
+            frames.set_code_exec_strategy(function.__code__, frames._FrameExecStrategy(skip, skip))
+        else:
+            frames.skip_code(function.__code__)
     except AttributeError:
         pass  # another torch, or a callable without code: the effect may then become a small graph of its own
 
 
+def _is_transforming() -> bool:
+    """Whether a torch.func transform is active. Below 2.13 Dynamo splits the graph where it would have to say yes."""
+    functorch = _torch._C._functorch
+    if _RELEASE >= (2, 13):
+        return functorch.get_dynamic_layer_stack_depth() != 0
+    return functorch.maybe_current_level() is not None
+
+
+def _split_graph(reason: str) -> None:
+    if _RELEASE >= (2, 7):
+        torch._dynamo.graph_break(msg=reason)
+    else:
+        torch._dynamo.graph_break()
+
+
+def _is_exporting() -> bool:
+    """Whether Dynamo traces for an export; below 2.12 only a setting tells, which exports give to it."""
+    return torch.compiler.is_exporting() if _RELEASE >= (2, 12) else torch._dynamo.config.allow_rnn
+
+
 _is_tracing = torch.compiler.is_dynamo_compiling
-_is_exporting: Callable[[], bool] = getattr(torch.compiler, "is_exporting", lambda: False)
-_transforms: Callable[[], int] = getattr(_torch._C._functorch, "get_dynamic_layer_stack_depth", lambda: 0)
 
 _shared: _Shared = vars(torch.ops).setdefault(f"_{_NAMESPACE}", _Shared())  # lives as long as the operator
 with _shared.lock:

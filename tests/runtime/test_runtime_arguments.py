@@ -8,6 +8,7 @@ import torch
 from graphmend_lsp.runtime import graph_effect
 
 FAST = ["eager", "aot_eager"]
+RELEASE = tuple(int(part) for part in torch.__version__.split(".")[:2])
 SEEN = []
 
 
@@ -24,6 +25,10 @@ class Outer:
 class Flags(enum.IntFlag):
     A = 1
     B = 2
+
+
+NAN_COMPLEX = complex("nan-1j")
+BOTH, NEITHER = Flags.A | Flags.B, Flags(0)
 
 
 @graph_effect
@@ -61,13 +66,15 @@ VALUES = {
     "ints": lambda x, n: (0, -1, 2**70, -(2**63), n, -n, x.shape[0] * 2 + n, x.numel()),
     "floats": lambda x, n: (0.1, -0.0, float("inf"), -float("inf"), float("nan"), 1e300, 5e-324),
     "symbolic floats": lambda x, n: (x.shape[0] / 3, n * 0.1),
-    "complex": lambda x, n: (1 + 2j, complex("nan-1j"), -0j),
+    "complex": lambda x, n: (1 + 2j, NAN_COMPLEX, -0j),
+    "complex made while tracing": lambda x, n: complex("nan-1j"),
     "strings": lambda x, n: ("", "a'\"b\n\\{}%s\0é€😀", "('tensor', 0)", b"\0'\xff"),
     "dtypes": lambda x, n: (x.dtype, torch.bfloat16, torch.strided, torch.channels_last, torch.preserve_format),
     "devices": lambda x, n: (x.device, torch.device("cuda", 1), torch.device("meta")),
     "shapes": lambda x, n: (x.shape, x.mean(0).shape, torch.Size([])),
     "slices": lambda x, n: (slice(None), slice(1, n, -1), ..., range(n), range(5, 1, -2)),
-    "enums": lambda x, n: (Color.RED, Color.DEEP, Outer.Inner.ONE, Flags.A | Flags.B, Flags(0)),
+    "enums": lambda x, n: (Color.RED, Color.DEEP, Outer.Inner.ONE, BOTH, NEITHER),
+    "enums made while tracing": lambda x, n: (Flags.A | Flags.B, Flags(0)),
     "containers": lambda x, n: ((), [], {}, (x,), [x, [n, (None,)]], {"k": x, 3: {"é": []}, None: ()}),
     "tensors": lambda x, n: (x, x * 2, x[0], x.sum(), x > 1, x.long(), x.t(), x[:0]),
 }
@@ -76,6 +83,9 @@ VALUES = {
 @pytest.mark.parametrize("backend", FAST)
 @pytest.mark.parametrize("kind", VALUES)
 def test_values_arrive_as_they_were(kind, backend, seen):
+    if RELEASE < (2, 9) and "while tracing" in kind:
+        pytest.skip("older releases of torch break the graph where complex() or an enum class is called")
+
     def note(x, n):
         _note(VALUES[kind](x, n), named=VALUES[kind](x, n))
         return x + n
@@ -97,6 +107,10 @@ def test_parameters_stay_parameters(backend, seen):
         return layer(x)
 
     torch.compile(note, backend=backend, fullgraph=True)(torch.ones(1, 2)).sum().backward()
+    assert torch.equal(seen[0][0][0], layer.weight) and len(seen[0][0][1]) == 2
+    if RELEASE < (2, 5) and backend == "aot_eager":
+        assert not seen[0][0][0].requires_grad  # aot_autograd of 2.4 hands over tensors without history
+        return
     assert seen[0][0][0] is layer.weight or repr(seen[0][0][0]) == repr(layer.weight)
     assert all(type(p) is torch.nn.Parameter for p in seen[0][0][1])
 
@@ -119,6 +133,8 @@ def test_signatures(backend, seen):
             with pytest.raises(TypeError) as caught:
                 function(x)
             texts.append(str(caught.value))
+        if RELEASE < (2, 10) and backend == "aot_eager":  # it runs an fx.Interpreter, which adds to every text
+            texts[1] = texts[1].split("\n\nWhile executing")[0]
         assert texts[0] == texts[1]
 
 
@@ -156,8 +172,9 @@ def test_sizes_and_numbers_do_not_recompile(backend, dynamic, counted, seen):
     backend = counted(backend)
     compiled = torch.compile(note, backend=backend, fullgraph=True, dynamic=dynamic)
     for n in range(3, 10):
-        compiled(torch.ones(n), n + 10, n / 10)
-        assert same(seen[-1][0], (torch.Size([n]), n + 10, n / 10, n // 2, [(n + 10) * (n / 10)]))
+        rate = 0.5 if torch._dynamo.config.specialize_float else n / 10  # a graph for each float, effect or not
+        compiled(torch.ones(n), n + 10, rate)
+        assert same(seen[-1][0], (torch.Size([n]), n + 10, rate, n // 2, [(n + 10) * rate]))
     assert len(backend.graphs) <= 2
 
 
@@ -194,9 +211,12 @@ def test_numbers_read_from_tensors(backend, seen):
         _note(x.sum().int().item(), x.mean().item(), x.nonzero(), x.nonzero().shape)
         return x + 1
 
+    if (2, 6) <= RELEASE < (2, 9) and backend == "aot_eager":
+        pytest.skip("torch 2.6 to 2.8 cannot compile arithmetic with a float from item() (KeyError: zuf0)")
     x = torch.tensor([0.0, 1.0, 2.0])
     note(x)
-    torch.compile(note, backend=backend, fullgraph=True)(x)
+    with torch._dynamo.config.patch(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True):
+        torch.compile(note, backend=backend, fullgraph=True)(x)
     assert same(seen[0], seen[1])
 
 
@@ -230,10 +250,11 @@ def test_what_cannot_be_carried_costs_one_break(value, backend, breaks, counted,
     assert torch.compile(lambda x: helper(x) + 1, backend=backend)(x).tolist() == [3.0, 3.0]
     assert len(seen) == 2 and seen[1][0][1] is value
     torch._dynamo.reset()
-    with pytest.raises(torch._dynamo.exc.Unsupported, match="no graph carries"):
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="no graph carries" if RELEASE >= (2, 7) else "graph_break"):
         torch.compile(note, backend=backend, fullgraph=True)(x, value)
 
 
+@pytest.mark.skipif(RELEASE < (2, 6), reason="below torch 2.6 numbers are arguments, not in the text")
 def test_the_description_is_the_same_text_each_time():
     """Compiled graphs are cached by it."""
     from graphmend_lsp.runtime import _graphmend

@@ -1,6 +1,7 @@
 """Many copies of the file in one process, two versions, reloads, threads, other processes."""
 
 import ast
+import contextlib
 import copy
 import inspect
 import os
@@ -19,6 +20,7 @@ import torch
 from graphmend_lsp.runtime import _graphmend, graph_effect
 
 SOURCE = Path(_graphmend.__file__)
+RELEASE = tuple(int(part) for part in torch.__version__.split(".")[:2])
 SEEN = []
 
 
@@ -179,6 +181,7 @@ def test_models_that_hold_an_effect_can_be_copied_and_pickled(seen):
 def test_threads_register_and_run(seen):
     failures = []
     barrier = threading.Barrier(6)
+    one_at_a_time = threading.Lock()  # before 2.10 a compiled call is refused while another thread is compiling
 
     def work(number):
         try:
@@ -192,8 +195,11 @@ def test_threads_register_and_run(seen):
                 return x + number
 
             compiled = torch.compile(call, backend="aot_eager", fullgraph=True)
-            for _ in range(5):
-                assert compiled(torch.ones(2)).tolist() == [1.0 + number] * 2
+            for turn in range(5):
+                with one_at_a_time if turn == 0 and RELEASE < (2, 10) else contextlib.nullcontext():
+                    assert compiled(torch.ones(2)).tolist() == [1.0 + number] * 2
+                if turn == 0:
+                    barrier.wait(300)
         except BaseException as failure:
             failures.append(failure)
         finally:
@@ -305,7 +311,9 @@ def test_cached_graphs_in_a_second_process_still_have_the_effect(tmp_path):
     second = run(code, tmp_path, PYTHONHASHSEED="2", **environment)
     said = "saw input torch.Size([3]) 0.0\nsaw output 1.5 3.0\n"
     assert first == said + "hits 0\n"
-    assert second.startswith(said) and second != first
+    assert second.startswith(said)
+    if RELEASE >= (2, 7):  # before, the cache leaves graphs out that hold an operator which writes
+        assert second != first
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

@@ -10,6 +10,7 @@ from torch.utils.checkpoint import checkpoint
 from graphmend_lsp.runtime import graph_effect
 
 FAST = ["eager", "aot_eager"]
+RELEASE = tuple(int(part) for part in torch.__version__.split(".")[:2])
 ALL = [*FAST, "inductor"]
 SEEN = []
 logger = logging.getLogger("graphmend.test")
@@ -139,7 +140,10 @@ def test_an_exception_keeps_its_type_its_text_and_its_place_in_the_order(backend
         seen.clear()
         with pytest.raises(ValueError) as caught:
             call(torch.tensor([1.0, -3.0]))
-        assert str(caught.value) == "negative: -6.0"
+        text = str(caught.value)
+        if RELEASE < (2, 10) and backend == "aot_eager":  # it runs an fx.Interpreter, which adds to every text
+            text = text.split("\n\nWhile executing")[0]
+        assert text == "negative: -6.0"
         assert seen == [["first"]]
     assert compiled(torch.ones(2)).tolist() == [2.0, 2.0]
 
@@ -223,13 +227,17 @@ def test_grad_mode_autocast_and_default_device_are_those_of_the_call(backend, se
                 call(x)
             results.append(seen[:])
         assert results[0] == results[1]
-    results = []
-    for call in (look, compiled):
+    with torch.device("meta"):
         seen.clear()
-        with torch.device("meta"):
-            call(x)
-        results.append(seen[:])
-    assert results[0] == results[1] and results[0][0][2] == "meta"
+        look(x)
+        expected = seen[:]
+        seen.clear()
+        compiled(x)
+    assert expected[0][2] == "meta"
+    if RELEASE >= (2, 6):  # before, Dynamo puts no guard on that context: what held at the first call stays
+        assert seen == expected
+    else:
+        assert [entry[2] for entry in seen] == ["cpu"] * 4
 
 
 @pytest.mark.parametrize("backend", FAST)
@@ -300,34 +308,41 @@ def test_activation_checkpointing_may_run_the_effect_again(seen):
         x = torch.ones(2, requires_grad=True)
         call(x).backward()
         counts[name] = len(seen)
-    assert counts == {"plain": 2, "eager": 2, "aot_eager": 1}
+    assert counts["plain"] == 2
+    if RELEASE >= (2, 13):
+        assert counts == {"plain": 2, "eager": 2, "aot_eager": 1}
+    else:  # it differs from release to release, but never is the effect lost
+        assert {counts["eager"], counts["aot_eager"]} <= {1, 2}
+
+
+TRANSFORMS = {
+    "vmap": lambda f: torch.vmap(f),
+    "jacrev": lambda f: torch.func.jacrev(f),
+    "jvp": lambda f: lambda x: torch.func.jvp(f, (x,), (x,))[0],
+}
 
 
 @pytest.mark.parametrize("backend", FAST)
-@pytest.mark.parametrize(
-    "transform",
-    [
-        lambda f: torch.vmap(f),
-        lambda f: torch.func.jacrev(f),
-        lambda f: lambda x: torch.func.jvp(f, (x,), (x,))[0],
-    ],
-)
+@pytest.mark.parametrize("transform", TRANSFORMS)
 def test_transforms_take_the_break(backend, transform, seen):
     def note(x):
         _kinds(x)
         return x.sin()
 
     def run(x):
-        return transform(note)(x)
+        return TRANSFORMS[transform](note)(x)
 
     x = torch.arange(3.0)
     expected = run(x)
     kinds = seen[:]
     seen.clear()
-    torch.testing.assert_close(torch.compile(run, backend=backend)(x), expected)
+    result = torch.compile(run, backend=backend)(x)
     assert seen == kinds
+    if RELEASE >= (2, 13) or (transform, backend) != ("jacrev", "aot_eager"):  # there wrong with a plain print, too
+        torch.testing.assert_close(result, expected)
     torch._dynamo.reset()
-    with pytest.raises(torch._dynamo.exc.Unsupported, match=r"torch\.func transforms it"):
+    reason = r"torch\.func transforms it" if RELEASE >= (2, 13) else "maybe_current_level"
+    with pytest.raises(torch._dynamo.exc.Unsupported, match=reason):
         torch.compile(run, backend=backend, fullgraph=True)(x)
 
 
@@ -348,14 +363,21 @@ def _kinds(x):
 
 
 class Exported(torch.nn.Module):
+    def __init__(self, effect):
+        super().__init__()
+        self.effect = effect
+
     def forward(self, x):
-        _kinds(x)
+        self.effect(x)
         return x + 1
 
 
 def test_tracers_other_than_dynamo_see_the_plain_call(seen):
-    program = torch.export.export(Exported(), (torch.ones(2),), strict=False)
-    assert "emit" not in str(program.graph) and seen == ["FakeTensor of 1"]
+    torch.export.export(Exported(_kinds.__wrapped__), (torch.ones(2),), strict=False)
+    expected = seen[:]
+    seen.clear()
+    program = torch.export.export(Exported(_kinds), (torch.ones(2),), strict=False)
+    assert "emit" not in str(program.graph) and seen == expected and "Tensor of 1" in seen[0]
     seen.clear()
     torch.jit.trace(lambda x: (_kinds(x), x + 1)[1], (torch.ones(2),), check_trace=False)
     assert seen == ["Tensor of 1"]
@@ -440,7 +462,10 @@ def test_eager_calls_cost_little():
 
 def test_cuda_graphs_are_told_to_leave_the_operator_out():
     tags = torch.ops.graphmend_v1.emit.default.tags
-    assert torch.Tag.cudagraph_unsafe in tags and torch.Tag.pt2_compliant_tag in tags
+    assert torch.Tag.pt2_compliant_tag in tags
+    if not hasattr(torch.Tag, "cudagraph_unsafe"):
+        pytest.skip("this torch has no such tag")
+    assert torch.Tag.cudagraph_unsafe in tags
 
 
 def test_opcheck():
