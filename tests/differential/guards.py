@@ -7,6 +7,8 @@ from collections.abc import Callable
 import expressions as ex
 from program import Function
 
+WORDS = ("bad value", "negative input", "must be finite", "too large", "x out of range")
+
 
 def site(fn: Function) -> None:
     """One guard; what it tests holds for some of the arguments."""
@@ -61,7 +63,7 @@ def condition(fn: Function) -> str:
 
 
 def words(fn: Function) -> str:
-    return fn.draws.pick(("bad value", "negative input", "must be finite", "too large", "x out of range"))
+    return fn.draws.pick(WORDS)
 
 
 def error(fn: Function) -> str:

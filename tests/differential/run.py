@@ -19,6 +19,7 @@ from typing import Any
 import torch
 import torch._dynamo
 from generate import Module
+from guards import WORDS
 
 from graphmend_lsp.check import Analysis, check, mend, resolve
 from graphmend_lsp.finding import Change, Finding, Offer
@@ -325,18 +326,24 @@ _HISTORY = re.compile(
 
 
 def without_history(run: Behaviour) -> Behaviour:
-    """The same without what the texts of tensors say of their gradient history."""
-    clean: Callable[[Any], Any] = _without_history
-    # The file is where ``stacklevel`` leads, and Dynamo has frames of its own
+    """The same without what the texts of tensors say of their gradient history.
+
+    Nor does it say where ``stacklevel`` leads, since Dynamo has frames of its own, nor that a raised AssertionError
+    with a constant text was one: Dynamo makes an assertion of the graph of it, which raises a RuntimeError.
+    """
     said = [item[:-1] if item[0] in ("record", "warning") else item for item in run.said]
-    return dataclasses.replace(
-        run, said=clean(said), outputs=clean(run.outputs), error=clean(run.error), arguments=run.arguments
-    )
+    clean: Callable[[Any], Any] = _without_history
+    return dataclasses.replace(run, said=clean(said), outputs=clean(run.outputs), error=clean(run.error))
+
+
+_ASSERTION = [("value", "raised"), ("value", "AssertionError")]
 
 
 def _without_history(value: Any) -> Any:
     if isinstance(value, str):
         return _HISTORY.sub("", value)
+    if isinstance(value, list) and value[:2] == _ASSERTION and value[2][1] in WORDS:
+        return [value[0], ("value", "RuntimeError"), value[2]]
     if isinstance(value, (list, tuple)):
         return type(value)(_without_history(item) for item in value)
     return value
