@@ -13,7 +13,7 @@ import random
 import sys
 import warnings
 from dataclasses import dataclass, field
-from typing import Any, Callable, Generator, Mapping, Sequence, Tuple, cast
+from typing import Any, Callable, Generator, Mapping, Sequence, Tuple, TypeVar, cast
 
 import torch
 
@@ -24,6 +24,8 @@ _TORCH_FOLDER = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _DYNAMO_TAIL = "\n\nfrom user code"
 _COMPILERS_LOGGERS = frozenset(("torch", "triton", "filelock", "fsspec", "sympy", "asyncio", "concurrent"))
 _COMPILER = ("torch._dynamo", "torch._inductor", "torch._functorch")
+
+_F = TypeVar("_F")
 
 Said = Tuple[str, ...]
 """``("out"|"err", text)``, ``("record", logger, level, text, file)`` or ``("warning", class, text, file)``."""
@@ -210,8 +212,13 @@ def _is_code(value: Any) -> bool:
 # -- what is said ------------------------------------------------------------------------------------
 
 
-class _Lines(io.TextIOBase):
-    """A stream whose text joins everything else that is said, in order."""
+def _untraced(function: _F) -> _F:
+    """Keep Dynamo out: it would apply changes of a list at the end of a graph, behind the effects in it."""
+    return _torch.compiler.disable(function)
+
+
+class _Bytes(io.BufferedIOBase):
+    """What is written joins everything else that is said, in order."""
 
     def __init__(self, said: list[Said], label: str) -> None:
         super().__init__()
@@ -221,12 +228,20 @@ class _Lines(io.TextIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, text: str) -> int:
+    @_untraced
+    def write(self, data: Any, /) -> int:
+        text = bytes(data).decode("utf-8", "surrogatepass")
         if self._said and self._said[-1][0] == self._label:
             self._said[-1] = (self._label, self._said[-1][1] + text)
         elif text:
             self._said.append((self._label, text))
-        return len(text)
+        return len(data)
+
+
+def _stream(said: list[Said], label: str) -> io.TextIOWrapper:
+    """A stream of the type that ``sys.stdout`` has: one in Python would be traced."""
+    target: Any = _Bytes(said, label)
+    return io.TextIOWrapper(target, "utf-8", "surrogatepass", newline="", write_through=True)
 
 
 class _Records(logging.Handler):
@@ -234,6 +249,7 @@ class _Records(logging.Handler):
         super().__init__(logging.NOTSET)
         self._said = said
 
+    @_untraced
     def emit(self, record: logging.LogRecord) -> None:
         if record.name.partition(".")[0] not in _COMPILERS_LOGGERS:
             where = os.path.basename(record.pathname)
@@ -257,8 +273,8 @@ def listening(said: list[Said]) -> Generator[None]:
     try:
         with contextlib.ExitStack() as stack:
             stack.enter_context(warnings.catch_warnings())
-            stack.enter_context(contextlib.redirect_stdout(_Lines(said, "out")))  # type: ignore[type-var]
-            stack.enter_context(contextlib.redirect_stderr(_Lines(said, "err")))  # type: ignore[type-var]
+            stack.enter_context(contextlib.redirect_stdout(_stream(said, "out")))
+            stack.enter_context(contextlib.redirect_stderr(_stream(said, "err")))
             warnings.simplefilter("always")
             warnings.showwarning = _warning_collector(said)
             yield
@@ -270,6 +286,7 @@ def listening(said: list[Said]) -> Generator[None]:
 
 
 def _warning_collector(said: list[Said]) -> Any:
+    @_untraced
     def show(message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
         del lineno, file, line
         if "Triggered internally at" not in str(message) and not _said_by_torch():
@@ -280,7 +297,8 @@ def _warning_collector(said: list[Said]) -> Any:
 
 def _said_by_torch() -> bool:
     """Whether the function that calls ``warnings.warn`` is torch's; the reported place may be, by ``stacklevel``."""
-    frame: Any = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and frame.f_globals.get("__name__") == "warnings":
-        frame = frame.f_back
+    frame: Any = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    for inside in (False, True):  # out of this module and Dynamo's wrapper, then out of warnings
+        while frame is not None and (frame.f_globals.get("__name__") == "warnings") is inside:
+            frame = frame.f_back
     return frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(_TORCH_FOLDER)
