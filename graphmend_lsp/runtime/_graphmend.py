@@ -28,7 +28,6 @@ _T = TypeVar("_T")
 _torch: Any = torch  # for what has no type
 _NAMESPACE = "graphmend_v1"  # another meaning of anything below needs another number
 _RELEASE = tuple(int(part) for part in torch.__version__.split(".")[:2])
-_TELLS_SYMBOLS = _RELEASE >= (2, 6)
 
 
 def graph_effect(function: "Callable[_P, None]") -> "Callable[_P, None]":
@@ -120,8 +119,7 @@ def _describe(value: Any, tensors: List[torch.Tensor], integers: List[int]) -> s
     """`value` as the text of a Python literal that `_restore` reads, "" if there is none. Dynamo traces this.
 
     Constants stand in the text itself: it must be the same in every process, since compiled graphs are cached
-    by it. Only an exact number is its own `+value`; a symbolic one becomes an argument and is not specialized.
-    Where Dynamo cannot trace that comparison, exact numbers become arguments too.
+    by it. A symbolic number becomes an argument and is not specialized.
     """
     kind = type(value)  # pyright: ignore[reportUnknownVariableType]
     if value is ...:
@@ -134,12 +132,12 @@ def _describe(value: Any, tensors: List[torch.Tensor], integers: List[int]) -> s
         tensors.append(value)
         return f"('tensor', {len(tensors) - 1})"
     if kind is int:
-        if value is +value if _TELLS_SYMBOLS else not -(2**63) <= value < 2**63:
+        if _is_exact(value):
             return repr(value)
         integers.append(value)
         return f"('int', {len(integers) - 1})"
     if kind is float:
-        if _TELLS_SYMBOLS and value is +value:
+        if _is_exact(value):
             return f"('float', {repr(value)!r})"
         # Times one: Inductor (2.13) freezes the value of a symbolic float that an operator gets as it is.
         tensors.append(torch.ones((), dtype=torch.float64, device="cpu") * value)
@@ -168,6 +166,16 @@ def _describe(value: Any, tensors: List[torch.Tensor], integers: List[int]) -> s
         return ""
     texts = [_describe(part, tensors, integers) for part in parts]
     return "" if "" in texts else f"({', '.join([repr(tag), *texts])},)"
+
+
+def _is_exact(value: Any) -> bool:
+    """Whether a number is no symbol, asked in the only ways that put no guard on a symbol."""
+    if _RELEASE >= (2, 6):
+        return value is +value
+    return "{!s:.0}".format(value) is _NOTHING  # noqa: UP032  (to Dynamo a symbol in a format is no string at all)
+
+
+_NOTHING = ""
 
 
 def _enum(module: str, path: str, value: object) -> object:

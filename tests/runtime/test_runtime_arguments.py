@@ -254,7 +254,6 @@ def test_what_cannot_be_carried_costs_one_break(value, backend, breaks, counted,
         torch.compile(note, backend=backend, fullgraph=True)(x, value)
 
 
-@pytest.mark.skipif(RELEASE < (2, 6), reason="below torch 2.6 numbers are arguments, not in the text")
 def test_the_description_is_the_same_text_each_time():
     """Compiled graphs are cached by it."""
     from graphmend_lsp.runtime import _graphmend
