@@ -20,6 +20,8 @@ import run  # noqa: E402
 
 EVERY_BREAKS = 10
 """Of so many modules one has its graph breaks counted."""
+EVERY_THOROUGH = 10
+"""Of so many modules one is compiled in every way."""
 
 
 def main() -> None:
@@ -36,7 +38,10 @@ def main() -> None:
         started = time.process_time()
         inductor = args.inductor_every > 0 and seed % args.inductor_every == 0
         module = generate.module(seed)
-        outcome = run.examine(module, run.Effort(inductor=inductor, count_breaks=seed % EVERY_BREAKS == 0))
+        effort = run.Effort(
+            inductor=inductor, count_breaks=seed % EVERY_BREAKS == 0, thorough=seed % EVERY_THOROUGH == 0
+        )
+        outcome = run.examine(module, effort)
         counts["modules"].update(module.transformations)
         counts["constructs"].update(module.tags)
         counts["sites"].update(f"{site.transformation} {site.outcome}" for site in outcome.sites)

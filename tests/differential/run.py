@@ -13,6 +13,7 @@ import linecache
 import logging
 import re
 import types
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -186,12 +187,13 @@ def _compiled(text: str) -> types.CodeType:
 class Effort:
     """What is run of each module.
 
-    Every mend runs in eager mode, without and with gradients. All together runs compiled in both ways, too; what a
-    single offer makes runs compiled in one of them, in turn, unless ``compile_each`` is False.
+    Every mend runs in eager mode, without and with gradients.  ``compiled`` adds aot_eager, where most of the time
+    goes: for all together and for one of the single offers, each in one of both ways, by turns; ``thorough`` compiles
+    every single offer, and all together in both ways.
     """
 
     compiled: bool = True
-    compile_each: bool = True
+    thorough: bool = False
     inductor: bool = False
     count_breaks: bool = False
 
@@ -233,22 +235,25 @@ def examine(module: Module, effort: Effort) -> Outcome:
             except SyntaxError as error:
                 outcome.failures.append(Failure("syntax", str(error), item))
                 continue
-            last = item is changed[-1]
-            ways = (
-                ()
-                if not effort.compiled
-                else (False, True)
-                if last
-                else (bool(changed.index(item) % 2),)
-                if effort.compile_each
-                else ()
-            )
+            ways = _compiled_ways(changed, item, effort)
             outcome.failures += _compare(module, item, originals, outcome, effort, ways)
         if effort.count_breaks and changed:
             outcome.breaks = (breaks(module, module.text), breaks(module, changed[-1].text))
     eager = originals.known.get((None, False))
     outcome.raised = eager is not None and (eager.error is not None or "'raised'" in repr(eager.outputs))
     return outcome
+
+
+def _compiled_ways(changed: list[Mend], item: Mend, effort: Effort) -> tuple[bool, ...]:
+    """In which ways a mend runs compiled: without gradients (False), with them (True)."""
+    if not effort.compiled:
+        return ()
+    turn = zlib.crc32(item.text.encode())
+    if item is changed[-1]:
+        return (False, True) if effort.thorough else (bool(turn & 1),)
+    singles = changed[:-1]
+    chosen = singles[zlib.crc32(changed[-1].text.encode()) % len(singles)]
+    return (bool(turn & 1),) if effort.thorough or item is chosen else ()
 
 
 def compare(module: Module, item: Mend, effort: Effort) -> list[Failure]:
@@ -294,10 +299,12 @@ def _changed(
     exact = backend != "inductor"
     selects = any(name.startswith(("where", "select")) for name in mend.applied)
     if selects or backend is not None:
-        before, after = without_history(before), without_history(after)
+        before, after = (without_history(run, compiled=backend is not None) for run in (before, after))
     found = [d for d in differences(before, after, exact) if not _only_requires(d)]
     if found and backend is not None:
-        known = {d.part for d in differences(without_history(originals.run(backend, gradients)), after, exact)}
+        known = {
+            d.part for d in differences(without_history(originals.run(backend, gradients), compiled=True), after, exact)
+        }
         found = [difference for difference in found if difference.part in known]
     return found
 
@@ -325,15 +332,20 @@ _HISTORY = re.compile(
 )
 
 
-def without_history(run: Behaviour) -> Behaviour:
+def without_history(run: Behaviour, *, compiled: bool) -> Behaviour:
     """The same without what the texts of tensors say of their gradient history.
 
-    Nor does it say where ``stacklevel`` leads, since Dynamo has frames of its own, nor that a raised AssertionError
-    with a constant text was one: Dynamo makes an assertion of the graph of it, which raises a RuntimeError.
+    Nor does a compiled run say where ``stacklevel`` leads, since Dynamo has frames of its own, nor that a raised
+    AssertionError with a constant text was one: Dynamo makes an assertion of the graph of it, which raises a
+    RuntimeError.
     """
-    said = [item[:-1] if item[0] in ("record", "warning") else item for item in run.said]
-    clean: Callable[[Any], Any] = _without_history
-    return dataclasses.replace(run, said=clean(said), outputs=clean(run.outputs), error=clean(run.error))
+    said: list[Any] = [tuple(_HISTORY.sub("", part) for part in item) for item in run.said]
+    outputs: Any = _without_history(run.outputs)
+    error: Any = _without_history(run.error)
+    if compiled:
+        said = [(*item[:-1], "") if item[0] in ("record", "warning") else item for item in said]
+        outputs = _without_assertions(outputs)
+    return dataclasses.replace(run, said=said, outputs=outputs, error=error)
 
 
 _ASSERTION = [("value", "raised"), ("value", "AssertionError")]
@@ -342,10 +354,16 @@ _ASSERTION = [("value", "raised"), ("value", "AssertionError")]
 def _without_history(value: Any) -> Any:
     if isinstance(value, str):
         return _HISTORY.sub("", value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_without_history, value))
+    return value
+
+
+def _without_assertions(value: Any) -> Any:
     if isinstance(value, list) and value[:2] == _ASSERTION and value[2][1] in WORDS:
         return [value[0], ("value", "RuntimeError"), value[2]]
     if isinstance(value, (list, tuple)):
-        return type(value)(_without_history(item) for item in value)
+        return type(value)(map(_without_assertions, value))
     return value
 
 

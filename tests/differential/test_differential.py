@@ -46,7 +46,7 @@ def told(module: generate.Module, failure: run.Failure) -> str:
 @given(generate.modules(), st.sampled_from((0, 1, 2, 3)))
 def test_mended_modules_behave_as_before(module: generate.Module, turn: int) -> None:
     """In eager mode all; compiled one in four."""
-    outcome = run.examine(module, run.Effort(compiled=turn == 3, compile_each=False))
+    outcome = run.examine(module, run.Effort(compiled=turn == 3))
     assert not outcome.failures, told(module, outcome.failures[0])
 
 
