@@ -27,7 +27,7 @@ sys.path[:0] = [str(GENERATOR), str(ROOT), str(HERE)]
 import generate  # noqa: E402
 from report import write  # noqa: E402
 
-SHARE = 50
+SHARE = 200
 MODULES = 10_000
 INDUCTOR = 300
 

@@ -189,7 +189,7 @@ class Effort:
 
     Every mend runs in eager mode, without and with gradients.  ``compiled`` adds aot_eager, where most of the time
     goes: for all together and for one of the single offers, each in one of both ways, by turns; ``thorough`` compiles
-    every single offer, and all together in both ways.
+    every single offer, and all together in both ways.  ``inductor`` compiles all together with inductor, too.
     """
 
     compiled: bool = True
@@ -236,7 +236,8 @@ def examine(module: Module, effort: Effort) -> Outcome:
                 outcome.failures.append(Failure("syntax", str(error), item))
                 continue
             ways = _compiled_ways(changed, item, effort)
-            outcome.failures += _compare(module, item, originals, outcome, effort, ways)
+            inductor = effort.inductor and item is changed[-1]
+            outcome.failures += _compare(module, item, originals, outcome, inductor, ways)
         if effort.count_breaks and changed:
             outcome.breaks = (breaks(module, module.text), breaks(module, changed[-1].text))
     eager = originals.known.get((None, False))
@@ -259,17 +260,17 @@ def _compiled_ways(changed: list[Mend], item: Mend, effort: Effort) -> tuple[boo
 def compare(module: Module, item: Mend, effort: Effort) -> list[Failure]:
     """How one changed text differs in behaviour."""
     outcome = Outcome()
-    return _compare(module, item, Originals(module, outcome), outcome, effort, (False, True) if effort.compiled else ())
+    return _compare(module, item, Originals(module, outcome), outcome, False, (False, True) if effort.compiled else ())
 
 
 def _compare(
-    module: Module, item: Mend, originals: Originals, outcome: Outcome, effort: Effort, compiled: tuple[bool, ...]
+    module: Module, item: Mend, originals: Originals, outcome: Outcome, inductor: bool, compiled: tuple[bool, ...]
 ) -> list[Failure]:
     """``compiled``: without gradients (False), with them (True)."""
     found: list[Failure] = []
     runs: list[tuple[str | None, bool]] = [(None, False), (None, True), *(("aot_eager", way) for way in compiled)]
-    if compiled and effort.inductor:
-        runs += [("inductor", False), ("inductor", True)]
+    if compiled and inductor:
+        runs += [("inductor", way) for way in compiled]
     for backend, gradients in runs:
         if gradients and not any(module.ordinary):
             continue
@@ -292,7 +293,9 @@ def _changed(
     """
     before = originals.run(None, gradients)
     refused = [run.error is not None and _REFUSED_BACKWARD in run.error[1] for run in (before, after)]
-    if refused == [True, False] or (refused == [False, True] and backend is not None):
+    if refused == [True, False] or (
+        refused == [False, True] and (backend is not None or _has_more_history(before.outputs, after.outputs))
+    ):
         return []
     if backend is not None and _failed_to_compile(before, after):
         return []
@@ -307,6 +310,15 @@ def _changed(
         }
         found = [difference for difference in found if difference.part in known]
     return found
+
+
+def _has_more_history(before: Any, after: Any) -> bool:
+    """Whether a tensor of the outputs requires a gradient where it did not: the side not taken does."""
+    if not isinstance(before, (list, tuple)) or not isinstance(after, (list, tuple)):
+        return False
+    if before[:1] == ("tensor",) == after[:1]:
+        return bool(after[6] and not before[6])
+    return any(_has_more_history(old, new) for old, new in zip(before, after, strict=False))
 
 
 def _failed_to_compile(before: Behaviour, after: Behaviour) -> bool:
