@@ -20,7 +20,7 @@ BIN := $(VENV)/bin
 OLDEST_BIN := $(OLDEST_VENV)/bin
 endif
 
-.PHONY: demo test test-oldest-torch bench-differential bench-sweep bench-table2 clean
+.PHONY: demo test test-oldest-torch bench-cases bench-differential bench-sweep bench-table2 clean
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/python examples/demo.py
