@@ -7,14 +7,12 @@ item may be a dict of options: ``repeat`` (calls on one instance, default 1) and
 from __future__ import annotations
 
 import contextlib
-import copy
 import dataclasses
 import functools
 import importlib.util
 import io
 import logging
 import os
-import random
 import re
 import sys
 import warnings
@@ -27,9 +25,13 @@ import torch
 import torch._dynamo  # the loggers of graph breaks exist from here on
 import torch._logging
 
+from graphmend_lsp.worker import vary
+from graphmend_lsp.worker.compare import differences
+from graphmend_lsp.worker.entries import Call
+from graphmend_lsp.worker.observe import Behaviour, observe
+
 _IN_FILE = re.compile(r'File "([^"]+)", line (\d+)')
 _USER_CODE = re.compile(r"in user code at (.+?):(\d+)\n")
-_DYNAMO_TAIL = "\n\nfrom user code"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -184,227 +186,22 @@ def quiet() -> Iterator[None]:
 # -- behaviour ---------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass
-class Behaviour:
-    """What can be seen of one run."""
-
-    outputs: list[Any] = dataclasses.field(default_factory=list)
-    arguments: Any = ()
-    error: Exception | None = None
-    said: list[str] = dataclasses.field(default_factory=list)
-    same_object: list[list[int]] = dataclasses.field(default_factory=list)
-    same_memory: list[list[int]] = dataclasses.field(default_factory=list)
-    gradients: list[torch.Tensor] = dataclasses.field(default_factory=list)
-    state: dict[str, Any] = dataclasses.field(default_factory=dict)
-    random: tuple[float, float] = (0.0, 0.0)
-
-
-class _Records(logging.Handler):
-    def __init__(self, out: list[str]) -> None:
-        super().__init__(logging.DEBUG)
-        self.out = out
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if not record.name.startswith("torch"):
-            self.out.append(f"{record.name}:{record.levelname}:{record.getMessage()}")
-
-
-class _Lines(io.StringIO):
-    """Text written to a stream, in order with everything else that is said."""
-
-    def __init__(self, out: list[str], label: str) -> None:
-        super().__init__()
-        self.out = out
-        self.label = label
-
-    def write(self, text: str) -> int:
-        if self.out and self.out[-1].startswith(self.label):
-            self.out[-1] += text
-        else:
-            self.out.append(self.label + text)
-        return len(text)
-
-
-def tensors(value: Any) -> list[torch.Tensor]:
-    return [v for v in flat(value) if isinstance(v, torch.Tensor)]
-
-
-def flat(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return [leaf for key in value for leaf in flat(value[key])]
-    if isinstance(value, (list, tuple)):
-        return [leaf for item in value for leaf in flat(item)]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return [leaf for f in dataclasses.fields(value) for leaf in flat(getattr(value, f.name))]
-    return [value]
-
-
-def same(a: Any, b: Any) -> bool:
-    left, right = flat(a), flat(b)
-    return len(left) == len(right) and all(map(_same_leaf, left, right))
-
-
-def _same_leaf(a: Any, b: Any) -> bool:
-    if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
-        if type(a) is not type(b) or a.dtype != b.dtype or a.shape != b.shape or a.device != b.device:
-            return False
-        return torch.allclose(a, b, rtol=1e-5, atol=1e-6, equal_nan=True) if a.numel() else True
-    if isinstance(a, float) and isinstance(b, float):
-        return a == b or (a != a and b != b) or abs(a - b) <= 1e-5 * max(1.0, abs(a))
-    if type(a) is not type(b):
-        return False
-    return bool(a == b) if isinstance(a, (bool, int, str, bytes, type(None))) else True
-
-
-def _place(tensor: torch.Tensor) -> int | None:
-    return tensor.untyped_storage().data_ptr() if tensor.numel() else None
-
-
-def _state(entry: Any, module: ModuleType) -> dict[str, Any]:
-    """Plain attributes, buffers and parameters of a module, and plain globals of its file."""
-    found: dict[str, Any] = {}
-    own = set(vars(torch.nn.Module()))
-    for prefix, part in entry.named_modules() if isinstance(entry, torch.nn.Module) else []:
-        for name, value in [*vars(part).items(), *part._buffers.items(), *part._parameters.items()]:
-            if name not in own and _is_plain(value):
-                found[f"{prefix}.{name}"] = copy.deepcopy(value)
-    for name, value in vars(module).items():
-        if not name.startswith("__") and name != "CASES" and _is_plain(value):
-            found[f"global {name}"] = copy.deepcopy(value)
-    return found
-
-
-def _is_plain(value: Any) -> bool:
-    if isinstance(value, (list, tuple, set)):
-        return all(map(_is_plain, value))
-    if isinstance(value, dict):
-        return all(map(_is_plain, value.values()))
-    if isinstance(value, torch.Tensor):
-        return value.is_leaf
-    return value is None or isinstance(value, (bool, int, float, str, bytes))
-
-
 def behave(
-    path: Path, case: Case, args: tuple[Any, ...], *, compiled: bool = False, gradients: bool = False
+    path: Path, case: Case, args: tuple[Any, ...], *, backend: str | None = None, gradients: bool = False
 ) -> Behaviour:
     """One run in a freshly loaded module on copies of the arguments."""
-    if compiled:
-        torch._dynamo.reset()
-    module = load(path, module_name(path))
-    entry = build(module, case)
-    function = torch.compile(entry, backend="eager") if compiled else entry
-    result = Behaviour()
-    args = copy.deepcopy(args)
-    leaves = [t for t in tensors(args) if t.is_floating_point()]
-    if gradients:
-        for leaf in leaves:
-            leaf.requires_grad_(True)
-    with _listening(path, result.said):
-        torch.manual_seed(1)
-        random.seed(1)
-        try:
-            for _ in range(case.options.get("repeat", 1)):
-                result.outputs.append(used_up(function(*args)))
-        except Exception as error:
-            result.error = error
-        result.random = (torch.rand(1).item(), random.random())
-    given, made = tensors(args), tensors(result.outputs)
-    result.same_object = [[n for n, t in enumerate(given) if t is out] for out in made]
-    result.same_memory = [[n for n, t in enumerate(given) if _place(t) and _place(t) == _place(out)] for out in made]
-    if gradients and result.error is None:
-        total = sum(out.float().sum() for out in made if out.requires_grad)
-        if isinstance(total, torch.Tensor):
-            total.backward()
-        if isinstance(entry, torch.nn.Module):
-            leaves = [*leaves, *entry.parameters()]
-        # torch.where gives zeros where an untaken branch gave nothing
-        result.gradients = [torch.zeros_like(t) if t.grad is None else t.grad for t in leaves]
-    result.arguments = args
-    result.state = _state(entry, module)
-    if compiled:
-        torch._dynamo.reset()
-    return result
+    loaded: list[ModuleType] = []
 
+    def entry() -> Any:
+        loaded.append(load(path, module_name(path)))
+        return build(loaded[0], case)
 
-@contextlib.contextmanager
-def _listening(path: Path, said: list[str]) -> Iterator[None]:
-    """Collect printed text, log records and warnings in the order in which they are made."""
-    root = logging.getLogger()
-    handler, level = _Records(said), root.level
-    disabled = root.manager.disable
-    logging.disable(logging.NOTSET)
-    root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
-
-    def show(message: Any, category: type, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
-        if ("site-packages" in filename and "torch" in filename) or "Triggered internally at" in str(message):
-            return  # torch's own
-        own = os.path.realpath(filename) == os.path.realpath(path)
-        said.append(f"warning:{category.__name__}:{message} [{'own file' if own else os.path.basename(filename)}]")
-
-    try:
-        with (
-            warnings.catch_warnings(),
-            contextlib.redirect_stdout(_Lines(said, "out:")),
-            contextlib.redirect_stderr(_Lines(said, "err:")),
-        ):
-            warnings.simplefilter("always")
-            warnings.showwarning = show
-            yield
-    finally:
-        root.removeHandler(handler)
-        root.setLevel(level)
-        logging.disable(disabled)
-
-
-def differences(before: Behaviour, after: Behaviour, *, objects: bool = True) -> list[str]:
-    """What of ``before`` is not so in ``after``; ``objects`` compares which tensors are the same."""
-    if (before.error is None) != (after.error is None):
-        return [f"raises {after.error!r}" if after.error else f"no longer raises {before.error!r}"]
-    found: list[str] = []
-    if before.said != after.said:
-        found.append(f"said {before.said} -> {after.said}")
-    if before.error is not None and after.error is not None:
-        kinds = type(before.error).__name__, type(after.error).__name__
-        texts = [str(e).partition(_DYNAMO_TAIL)[0] for e in (before.error, after.error)]
-        if kinds[0] != kinds[1] or texts[0] != texts[1]:
-            found.append(f"exception {before.error!r} -> {after.error!r}")
-    elif not same(before.outputs, after.outputs):
-        found.append(f"outputs {before.outputs} -> {after.outputs}")
-    elif objects and before.same_object != after.same_object:
-        found.append(f"which outputs are arguments: {before.same_object} -> {after.same_object}")
-    elif objects and before.same_memory != after.same_memory:
-        found.append(f"which outputs share memory with arguments: {before.same_memory} -> {after.same_memory}")
-    if not same(before.arguments, after.arguments):
-        found.append(f"arguments {before.arguments} -> {after.arguments}")
-    if not same(before.gradients, after.gradients):
-        found.append(f"gradients {before.gradients} -> {after.gradients}")
-    wrong = [k for k, v in before.state.items() if k in after.state and not same(v, after.state[k])]
-    if wrong:
-        found.append(f"state {wrong}")
-    if before.random != after.random:
-        found.append("the random stream")
-    return found
-
-
-def perturbed(args: tuple[Any, ...]) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """The same arguments zeroed, negated and scaled; integers are only zeroed."""
-
-    def each(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-        if isinstance(value, torch.Tensor):
-            return change(value)
-        if isinstance(value, dict):
-            return {k: each(v, change) for k, v in value.items()}
-        if type(value) in (list, tuple):
-            return type(value)(each(v, change) for v in value)
-        return value
-
-    def number(tensor: torch.Tensor) -> bool:
-        return tensor.is_floating_point() or tensor.is_complex()
-
-    yield "zeros", each(args, torch.zeros_like)
-    yield "negated", each(args, lambda t: -t if number(t) else ~t if t.dtype == torch.bool else t)
-    yield "scaled up", each(args, lambda t: t * 50 if number(t) else t)
+    repeat = case.options.get("repeat", 1)
+    run = observe(entry, args, calls=repeat, backend=backend, gradients=gradients, modules=loaded)
+    said = [
+        (*row[:-1], "own file") if row[0] in ("record", "warning") and row[-1] == path.name else row for row in run.said
+    ]
+    return dataclasses.replace(run, said=said)  # the mended file has another name
 
 
 def compare(before: Path, after: Path, case: Case) -> list[str]:
@@ -417,22 +214,27 @@ def compare(before: Path, after: Path, case: Case) -> list[str]:
     with _quick_guards():
         for number, maker in enumerate(case.makers):
             args = maker()
+            variations = [one for one in vary.variations(Call(args, {})) if one.label in _VARIED]
             for gradients in (False, True):
                 known = behave(before, case, args, gradients=gradients)
                 mended = behave(after, case, args, gradients=gradients)
-                found += [f"input {number}, eager: {d}" for d in differences(known, mended)]
+                found += [f"input {number}, eager: {d.message}" for d in differences(known, mended)]
+                for one in variations:
+                    known_there = behave(before, case, one.call.args, gradients=gradients)
+                    mended = behave(after, case, one.call.args, gradients=gradients)
+                    changed = differences(known_there, mended)
+                    found += [f"input {number} {one.label}, eager: {d.message}" for d in changed]
                 if gradients and number:
                     continue
-                compiled = behave(after, case, args, compiled=True, gradients=gradients)
-                changed = differences(known, compiled, objects=False)
+                compiled = behave(after, case, args, backend="eager", gradients=gradients)
+                changed = differences(known, compiled, exact=False)
                 if changed:
-                    known = behave(before, case, args, compiled=True, gradients=gradients)
-                    if not differences(known, compiled, objects=False):
+                    known = behave(before, case, args, backend="eager", gradients=gradients)
+                    if not differences(known, compiled, exact=False):
                         continue
-                found += [f"input {number}, compiled: {d}" for d in changed]
-            for what, other in perturbed(args):
-                for gradients in (False, True):
-                    known = behave(before, case, other, gradients=gradients)
-                    mended = behave(after, case, other, gradients=gradients)
-                    found += [f"input {number} {what}, eager: {d}" for d in differences(known, mended)]
+                found += [f"input {number}, compiled: {d.message}" for d in changed]
+    torch._dynamo.reset()
     return list(dict.fromkeys(found))
+
+
+_VARIED = ("zeros", "negated", "scaled by 50", "with a NaN")
