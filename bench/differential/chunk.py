@@ -18,9 +18,9 @@ sys.path[:0] = [str(HERE.parents[1] / "tests" / "differential"), str(HERE.parent
 import generate  # noqa: E402
 import run  # noqa: E402
 
-EVERY_BREAKS = 10
+EVERY_BREAKS = 40
 """Of so many modules one has its graph breaks counted."""
-EVERY_THOROUGH = 10
+EVERY_THOROUGH = 40
 """Of so many modules one is compiled in every way."""
 
 
