@@ -108,11 +108,11 @@ class _Run:
     def _compare(self, original: _Arm, mended: _Arm) -> tuple[EntryReport, ...]:
         """The original chooses the entries; then both run, and the mended arm compares at the end."""
         names = list(self.plan.entries)
-        choosing = self.plan.choose
-        original.process.send(self._job(original, names, choosing))
-        if choosing:
+        candidates = names if self.plan.choose else None
+        original.process.send(self._job(original, [] if self.plan.choose else names, candidates))
+        if self.plan.choose:
             names = self._wait_for_choice(original)
-        mended.process.send(self._job(mended, names, False))
+        mended.process.send(self._job(mended, names, candidates))
         other = threading.Thread(target=self._follow, args=(original, False), daemon=True)
         other.start()
         self._follow(mended, True)
@@ -157,7 +157,7 @@ class _Run:
                 f"{event['entry']}: {event['label']}, {event['backend']} ({event['done'] + 1}/{event['total']})"
             )
 
-    def _job(self, arm: _Arm, names: list[str], choose: bool) -> dict[str, Any]:
+    def _job(self, arm: _Arm, names: list[str], candidates: list[str] | None) -> dict[str, Any]:
         plan, options = self.plan, self.plan.options
         texts = plan.original if arm.name == "original" else plan.mended
         others = [path for path in plan.original if path != plan.path and plan.mended.get(path) != plan.original[path]]
@@ -172,7 +172,7 @@ class _Run:
             "texts": dict(texts),
             "state": [[path, module_of(path)] for path in others],
             "entries": names,
-            "choose": choose,
+            "candidates": candidates,
             "inputs": [self._source(source) for source in options.inputs],
             "init": None if options.init is None else self._source(options.init),
             "dtype": options.dtype,

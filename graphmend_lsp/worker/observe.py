@@ -17,7 +17,7 @@ from typing import Any, Callable, Generator, Mapping, Sequence, Tuple, TypeVar, 
 
 import torch
 
-from .snapshot import Snapshots, Tree, is_data, map_tensors, tensors_in
+from .snapshot import Snapshots, Tree, condensed, is_data, map_tensors, tensors_in
 
 _torch: Any = torch
 _TORCH_FOLDER = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
@@ -95,13 +95,14 @@ def observe(
         given = _requiring_gradients(given, leaves)
     result.given = snapshots.take(given)
     entry: Any = None
+    at_first: dict[str, Tree] = {}
     with listening(result.said):
         try:
             entry = build()
             owner = entry if isinstance(entry, torch.nn.Module) else getattr(entry, "__self__", None)
             if training is not None and isinstance(owner, torch.nn.Module):
                 owner.train(training)
-            _state(snapshots, entry, modules)  # so that state which is bound anew gets another number
+            at_first = _state(snapshots, entry, modules)  # also so that what is bound anew gets another number
             function: Any = entry if backend is None else _torch.compile(entry, backend=backend)
             _seed(seed)
             outputs: list[Any] = []
@@ -115,7 +116,9 @@ def observe(
             result.compiler_error = type(error).__module__.startswith(_COMPILER)
     result.random = _random_state()
     result.arguments = snapshots.take(given)
-    result.state = _state(snapshots, entry, modules)
+    result.state = {
+        name: condensed(at_first.get(name), tree) for name, tree in _state(snapshots, entry, modules).items()
+    }
     return result
 
 

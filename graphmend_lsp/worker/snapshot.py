@@ -3,7 +3,8 @@
 A tree is a tuple whose first item is its kind:
 
 * ``("value", x)`` for None, bool, int, float, complex, str, bytes and dtypes, devices, layouts (by name);
-* ``("tensor", object, storage, offset, strides, class name, requires grad, data)``: ``data`` is a detached copy;
+* ``("tensor", object, storage, offset, strides, class name, requires grad, data)``: ``data`` is a detached copy, or
+  what ``digest`` makes of it;
 * ``("items", object, class name, [tree, ...])`` for lists, tuples and sets;
 * ``("fields", object, class name, [(name, tree), ...])`` for dicts, dataclasses, modules and other objects;
 * ``("again", object)`` for a container met before in the same tree;
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import hashlib
 import types
 from typing import Any, Callable, Dict, Iterable, Tuple, cast
 
@@ -31,6 +33,8 @@ _CODE = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.
 _OWN_FIELDS = frozenset(vars(torch.nn.Module())) | {"_is_torch_compile"}
 """``training`` among them, which the observer sets itself; ``torch.compile`` marks the module that it is given."""
 _DEPTH = 40
+_LARGE = 4096
+"""Elements: smaller tensors are kept as they are."""
 
 
 class Snapshots:
@@ -117,6 +121,31 @@ def _fields(value: Any) -> list[tuple[str, Any]] | None:
         return None
     fields: dict[str, Any] | None = getattr(cast("Any", value), "__dict__", None)
     return list(fields.items()) if isinstance(fields, dict) else None
+
+
+def digest(tensor: torch.Tensor) -> str:
+    """A text that is the same for the same dtype, shape and bits."""
+    flat = tensor.contiguous().reshape(-1)
+    data = flat.view(torch.uint8).numpy().tobytes() if flat.numel() and not flat.is_complex() else repr(flat).encode()
+    return f"{tensor.dtype} {tuple(tensor.shape)} {hashlib.sha256(data).hexdigest()}"
+
+
+def condensed(before: Tree | None, after: Tree) -> Tree:
+    """``after`` with a digest for each large tensor that is as it was in ``before``, such as the weights of a model."""
+    if before is None or before[0] != after[0]:
+        return after
+    if after[0] == "tensor":
+        old, new = before[7], after[7]
+        if new.numel() < _LARGE or old.dtype != new.dtype or old.shape != new.shape or not torch.equal(old, new):
+            return after
+        return (*after[:7], digest(new))
+    if after[0] == "items":
+        pairs = zip(before[3], after[3]) if len(before[3]) == len(after[3]) else ((None, item) for item in after[3])
+        return (*after[:3], [condensed(old, new) for old, new in pairs])
+    if after[0] == "fields":
+        known = dict(before[3])
+        return (*after[:3], [(name, condensed(known.get(name), item)) for name, item in after[3]])
+    return after
 
 
 def is_data(value: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from typing import Any, Callable, Dict, NamedTuple, Tuple, cast
 
@@ -41,7 +42,7 @@ def run(job: dict[str, Any], channel: Channel) -> None:
 
     The job: ``arm`` ("original" or "mended"); ``path`` and ``name`` of the file; ``roots`` of imports; ``texts``
     (path -> text) that stand for files; ``state``, the other files whose globals count (``[path, name]``);
-    ``entries``, names, which are chosen here if ``choose``; ``inputs`` (a list) and ``init``, each
+    ``entries``, names, or ``candidates`` to choose them from (else None); ``inputs`` (a list) and ``init``, each
     ``[path, module name, function]``; ``dtype`` and ``device``, names or ""; ``backends``; ``calls``; ``out``, the
     file that the observations go to.
 
@@ -57,9 +58,10 @@ def run(job: dict[str, Any], channel: Channel) -> None:
     sources = _Sources(overlay, job, module)
     modules = [module, *(load.import_file(overlay, path, name) for path, name in job["state"])]
     names: list[str] = job["entries"]
-    if job["choose"]:
-        names, left_out = _chosen(sources, names, job["calls"])
-        channel.send("chosen", entries=names, left_out=left_out)
+    if job["candidates"] is not None:
+        chosen, left_out = _chosen(sources, job["candidates"])
+        channel.send("chosen", entries=chosen, left_out=left_out)
+        names = names or chosen  # the other process chooses, too: what is called once there is called once here
     observed: dict[str, Observed] = {}
     for name in names:
         channel.send("entry", entry=name)
@@ -139,6 +141,10 @@ class _Sources:
         except (Exception, SystemExit) as error:
             raise Failure("build", f"building {name} raised {load.described(error)}") from error
         for call in calls:
+            try:
+                copy.deepcopy(call)
+            except Exception as error:
+                raise Failure("inputs", f"the arguments cannot be copied: {load.described(error)}") from error
             if not entries.binds(target, call):
                 raise Failure("inputs", f"the arguments of {self._functions[0][0]} do not fit {name}")
         return build, calls, ", ".join(what for what, _ in self._functions)
@@ -147,7 +153,7 @@ class _Sources:
         return entries.modules_of(self._module)
 
 
-def _chosen(sources: _Sources, named: list[str], calls: int) -> tuple[list[str], list[list[str]]]:
+def _chosen(sources: _Sources, named: list[str]) -> tuple[list[str], list[list[str]]]:
     """The entries that the inputs are for, outermost modules only; and the others, each with the reason."""
     left_out: list[list[str]] = []
     fitting: dict[str, Any] = {}

@@ -44,6 +44,16 @@ def test_what_the_code_compiles_itself_runs_eagerly(verify, tmp_path):
     assert ran.entry["verdict"] == "same" and not ran.entry["not_compared"]
 
 
+def test_what_is_said_once_a_process(verify, tmp_path):
+    (tmp_path / "net.py").write_text(
+        NET + "    def forward(self, x):\n        once(int(x.dim()))\n        if x.sum() > 0:\n            x = x * 2\n"
+        "        return x\n\n\nimport functools\n\n\n@functools.lru_cache\ndef once(n):\n    print('once', n)\n\n\n"
+        + INPUTS
+    )
+    ran = verify("net.py")
+    assert ran.entry["verdict"] == "same" and ran.entry["entry"] == "Net"
+
+
 def test_cond_keeps_its_gradients(verify, tmp_path):
     text = NET + "    def forward(self, x):\n        return x * 2 if x.sum() > 0 else x * 3\n\n\n" + INPUTS
     (tmp_path / "a.py").write_text(text)
@@ -148,6 +158,7 @@ def test_nothing_to_mend(verify, tmp_path):
     [
         ("def example_inputs", "def other_inputs", "no inputs: write a function example_inputs()"),
         ("    return (torch.randn(3, 4),)", "    raise OSError('no data')", "example_inputs() raised OSError: no data"),
+        ("(torch.randn(3, 4),)", "((n for n in ()),)", "the arguments cannot be copied: TypeError"),
         ("(torch.randn(3, 4),)", "(torch.randn(3, 4), 1, 2)", "the arguments of example_inputs() do not fit Net"),
         ("self.calls = 0", "self.calls = 1 / 0", "building Net raised ZeroDivisionError"),
         ("import torch\n", "import torch\nimport not_there\n", "importing model.py raised ModuleNotFoundError"),

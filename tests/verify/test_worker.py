@@ -83,6 +83,33 @@ def test_gradients_do_not_count_where_the_originals_are_not_finite():
     assert differences(run(torch.sqrt), run(lambda x: torch.sqrt(x) + x - x.detach())) == []
 
 
+def test_large_unchanged_weights_are_kept_as_digests():
+    class Big(torch.nn.Module):
+        def __init__(self, seed, write):
+            super().__init__()
+            torch.manual_seed(seed)
+            self.weight = torch.nn.Parameter(torch.randn(100, 100))
+            self.register_buffer("seen", torch.zeros(100, 100))
+            self.write = write
+
+        def forward(self, x):
+            if self.write:
+                self.seen.add_(x)
+            return x
+
+    def run(seed=0, write=False):
+        return observe(lambda: Big(seed, write), (torch.ones(1),), calls=1)
+
+    plain = run()
+    assert isinstance(plain.state["self.weight"][7], str) and isinstance(plain.state["self.seen"][7], str)
+    assert isinstance(run(write=True).state["self.seen"][7], torch.Tensor)
+    assert differences(plain, run()) == []
+    assert [d.message for d in differences(plain, run(1))] == ["self.weight has other values"]
+    for exact in (False, True):
+        messages = [d.message for d in differences(plain, run(write=True), exact)]
+        assert "self.seen has other values" in messages
+
+
 def test_cycles_and_shared_containers():
     shared: list[object] = [1]
     loop: dict[str, object] = {"a": shared, "b": shared}
