@@ -299,17 +299,33 @@ def _changed(
         return []
     if backend is not None and _failed_to_compile(before, after):
         return []
+    if backend is not None and _is_not_differentiable(originals, mend, after):
+        return []
     exact = backend != "inductor"
     selects = any(name.startswith(("where", "select")) for name in mend.applied)
     if selects or backend is not None:
         before, after = (without_history(run, compiled=backend is not None) for run in (before, after))
     found = [d for d in differences(before, after, exact) if not _only_requires(d)]
+    if backend is not None:  # a compiler drops draws that nobody uses; it differentiates more than autograd
+        found = [d for d in found if d.part != "random" and _NO_DERIVATIVE not in d.message]
     if found and backend is not None:
         known = {
             d.part for d in differences(without_history(originals.run(backend, gradients), compiled=True), after, exact)
         }
         found = [difference for difference in found if difference.part in known]
     return found
+
+
+def _is_not_differentiable(originals: Originals, mend: Mend, after: Behaviour) -> bool:
+    """Whether a graph was not compiled because autograd refuses what is in it (AOT differentiates a graph at once).
+
+    It does so in eager mode, too, or would on the path not taken, which a selection has in its graph.
+    """
+    if "'compiler'" not in repr(after.outputs) or _REFUSED_BACKWARD not in repr(after.outputs):
+        return False
+    eager = originals.run(None, True)
+    refused = eager.error is not None and _REFUSED_BACKWARD in eager.error[1]
+    return refused or any(name.startswith(("where", "select")) for name in mend.applied)
 
 
 def _has_more_history(before: Any, after: Any) -> bool:
@@ -337,6 +353,7 @@ def _only_requires(difference: Difference) -> bool:
     return difference.part == "outputs" and difference.message.endswith(" requires a gradient")
 
 
+_NO_DERIVATIVE = "derivative for "
 _REFUSED_BACKWARD = "has been modified by an inplace operation"
 _HISTORY = re.compile(
     r",(?:\s|\\n)*(?:grad_fn=<\w+>|requires_grad=True)|(?<=inplace operation): .*",  # in a repr, too

@@ -17,6 +17,7 @@ from graphmend_lsp.mend.legality import Issue, Legality
 from graphmend_lsp.mend.optional import Optional, dereferenced, is_loose, optional_parameters
 from graphmend_lsp.mend.sources import one_line
 from graphmend_lsp.mend.spelling import runtime_name, torch_name
+from graphmend_lsp.mend.where.history import History
 
 
 @dataclass
@@ -58,6 +59,7 @@ class Writer:
         self.torch, _ = torch_name(site)
         self.select = runtime_name(site.module, "select")
         self.no_grad = site.event.context.no_grad
+        self.history = History(site)
         self.text = site.module.parsed.text
         self.unit = indent_unit(self.text)
         self.loose = False
@@ -147,6 +149,9 @@ class Writer:
         if _differ_in_dtype(new, old):
             self.plan.refuse("dtype", f"{what} has another dtype on either path", node)
             return False
+        if any(map(self.history.is_cut, (new, old))):
+            message = f"without gradients being recorded here, the selection would cut {what} off its gradient history"
+            self.plan.issues.append(Issue("gradient", message, node, fatal=False))
         same = new.dtype is not None and new.dtype == old.dtype
         same = same and new.shape is not None and new.shape == old.shape
         return same and new.device is not None and new.device == old.device
