@@ -54,6 +54,7 @@ def run(options: argparse.Namespace) -> int:
     from graphmend_lsp.cli import terminal
     from graphmend_lsp.cli.main import EXIT_CLEAN, EXIT_ERROR, EXIT_FINDINGS
     from graphmend_lsp.finding import Problem
+    from graphmend_lsp.project.config import load_for
     from graphmend_lsp.project.interpreter import find_interpreter
     from graphmend_lsp.verify.plan import PlanError
     from graphmend_lsp.verify.run import verify
@@ -61,12 +62,23 @@ def run(options: argparse.Namespace) -> int:
     reports: list[Report] = []
     failed = False
     show = _Progress()
+    if options.calls < 1:
+        terminal.note(["--calls must be at least 1"])
+        return EXIT_ERROR
+    warned: dict[Problem, None] = {}
     for target in options.targets:
         path, entry = _split(target)
+        known = len(warned)
+        warned.update(dict.fromkeys(load_for(path).problems))
+        terminal.complain(tuple(warned)[known:], "warning")
         try:
             plan = _plan(options, path, entry)
             python = find_interpreter(*_wanted(options, path))
-        except (PlanError, ValueError, FileNotFoundError) as error:
+        except PlanError as error:
+            terminal.complain((Problem(error.path, error.line, str(error)),))
+            failed = True
+            continue
+        except (ValueError, FileNotFoundError) as error:
             terminal.complain((Problem(path, None, str(error)),))
             failed = True
             continue
@@ -138,7 +150,7 @@ def _options(options: argparse.Namespace, path: str, entry: str) -> Options:
         raise ValueError(f"--dtype must be one of {', '.join(plan.DTYPES)}")
     return plan.Options(
         tuple(dict.fromkeys(name for name in backends if name not in ("none", "eager"))),
-        max(1, options.calls),
+        options.calls,
         tuple(plan.Source.parse(each, here) for each in options.inputs) or inputs,
         init if options.init is None else plan.Source.parse(options.init, here),
         options.dtype or "",

@@ -33,15 +33,17 @@ def forward(self, x):
 gradients, the result is not expected to be the very same object as an argument, and both have equal shape and dtype;
 where shape and dtype cannot be proved, `select` of the small runtime file compares them while tracing and keeps the
 branch if they differ. Assumed: arithmetic dtypes (masks are bool, numbers are not), operands that broadcast in both
-paths; operations that only floating point has (`mean`, `silu`, `softmax`) get floating point, also on the side that is
-not taken. It is refused where a side may raise, draws random numbers, writes state, or is needed as a Python value. A
-side that holds matrix products or modules of unknown cost is offered as `torch.cond` only, as unsafe. A branch that only
-prints or logs is deferred as a whole, with its test.
+paths; operations that only floating point has (`mean`, `silu`, `softmax`) get floating point, also on the side that
+is not taken. It is refused where a side may raise, draws random numbers, writes state, or is needed as a Python value.
+A side that holds matrix products or modules of unknown cost is offered as `torch.cond` only, as unsafe. A branch that
+only prints or logs is deferred as a whole, with its test.
 
-The result requires a gradient if either side does, with a gradient of zeros for the side not taken, where the `if` left
-none. Texts of tensors name that history (`grad_fn=<WhereBackward0>`). So `backward` may have more to do than before: where
-later code writes in place into what it needs, it raises as it did on the other path. Where autograd refused an in-place
-operation of the original, it no longer does.
+The result requires a gradient if either side does, with a gradient of zeros for the side not taken, where the `if`
+left none. Texts of tensors name that history (`grad_fn=<WhereBackward0>`). So `backward` may have more to do than
+before: where later code writes in place into what it needs, it raises as it did on the other path, and a backend that
+differentiates while it compiles raises then. Where autograd refused an in-place operation of the original, it no
+longer does. Under `torch.no_grad` a selection has no history at all: a value that brings one along from outside is
+selected there as an unsafe fix only.
 
 A store or call that *both* sides end with stays one, and takes what differs from the side that holds:
 

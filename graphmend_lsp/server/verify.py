@@ -120,7 +120,9 @@ def _plan(server: GraphMendServer, checked: Checked, chosen: Plan) -> planning.P
         inputs, init = planning.configured(path, finding.entry)
         options = planning.Options(inputs=inputs, init=init)
         return planning.offer_plan(path, change, finding, offer, texts=texts, options=options)
-    except (ValueError, planning.PlanError) as error:
+    except planning.PlanError as error:
+        return f"{os.path.basename(error.path)}: {error}"
+    except ValueError as error:
         return str(error)
 
 

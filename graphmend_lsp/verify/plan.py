@@ -16,11 +16,18 @@ from graphmend_lsp.text import apply_edits
 from graphmend_lsp.verify.report import Applied
 
 BACKENDS = ("aot_eager", "inductor")
+INPUT_FUNCTIONS = ("example_inputs", "get_inputs")
+"""What a file may define to say how it is called (``worker.entries``)."""
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 
 class PlanError(Exception):
-    """Nothing can be compared; the text says why, for the user."""
+    """Nothing can be compared: what is wrong with which file."""
+
+    def __init__(self, path: str, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.path = path
+        self.line = line
 
 
 @dataclass(frozen=True)
@@ -109,7 +116,7 @@ def mended_plan(
         result = core.mend(text, each, program=program.for_file(each, chosen.runtime), settings=chosen, accept=accept)
         if result.analysis.problems:
             problem = result.analysis.problems[0]
-            raise PlanError(f"{each}:{problem.line}: {problem.message}")
+            raise PlanError(each, problem.message, problem.line)
         mended[each] = result.text
         mended.update({new.path: new.text for new in result.creates})
         applied += [_applied(each, finding, offer) for finding, offer in result.applied]
@@ -162,7 +169,7 @@ def _read(path: str) -> str:
     try:
         return files.read(path).text
     except files.SourceError as error:
-        raise PlanError(f"{path}: {error}") from error
+        raise PlanError(path, str(error)) from error
 
 
 def configured(path: str, entry: str = "") -> tuple[tuple[Source, ...], Source | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import threading
 import time
@@ -11,7 +12,7 @@ from typing import Any
 
 from graphmend_lsp.project import layout
 from graphmend_lsp.project.process import WorkerError, WorkerProcess
-from graphmend_lsp.verify.plan import Plan, Source, module_of
+from graphmend_lsp.verify.plan import INPUT_FUNCTIONS, Plan, Source, module_of
 from graphmend_lsp.verify.report import Counts, Differing, EntryReport, NotCompared, Report
 
 Progress = Callable[[str], None]
@@ -60,6 +61,10 @@ def _unchanged(plan: Plan) -> tuple[EntryReport, ...]:
 def _project(path: str) -> str:
     root = layout.import_root(path)
     return layout.project_root(root) or root
+
+
+def _stem(path: str) -> str:
+    return os.path.splitext(os.path.basename(path))[0]
 
 
 class _Arm:
@@ -159,7 +164,16 @@ class _Run:
 
     def _job(self, arm: _Arm, names: list[str], candidates: list[str] | None) -> dict[str, Any]:
         plan, options = self.plan, self.plan.options
-        texts = plan.original if arm.name == "original" else plan.mended
+        texts = dict(plan.original if arm.name == "original" else plan.mended)
+        inputs = [self._source(source) for source in options.inputs]
+        if plan.against and not inputs:  # both are called with the inputs of the original
+            for function in INPUT_FUNCTIONS:
+                if re.search(rf"^def {function}\(", plan.original[plan.path], re.MULTILINE):
+                    path = os.path.join(os.path.dirname(plan.path), "_graphmend_inputs_of_the_original.py")
+                    texts[path] = plan.original[plan.path]
+                    parent = module_of(plan.path).rpartition(".")[0]
+                    inputs = [[path, f"{parent}.{_stem(path)}" if parent else _stem(path), function]]
+                    break
         others = [path for path in plan.original if path != plan.path and plan.mended.get(path) != plan.original[path]]
         roots = [root for path in (plan.path, *others) for root in layout.search_roots(path)]
         roots += [root for source in options.inputs for root in layout.search_roots(source.path)]
@@ -169,11 +183,11 @@ class _Run:
             "path": plan.path,
             "name": module_of(plan.path),
             "roots": list(dict.fromkeys(roots)),
-            "texts": dict(texts),
+            "texts": texts,
             "state": [[path, module_of(path)] for path in others],
             "entries": names,
             "candidates": candidates,
-            "inputs": [self._source(source) for source in options.inputs],
+            "inputs": inputs,
             "init": None if options.init is None else self._source(options.init),
             "dtype": options.dtype,
             "device": options.device,
@@ -190,6 +204,7 @@ class _Run:
         counted = [arm.last("counted", name) for arm in (original, mended)]
         before, after = (None if event is None else Counts.read(event["counts"]) for event in counted)
         inputs = "" if counted[0] is None else str(counted[0]["inputs"])
+        inputs = inputs.replace(" of _graphmend_inputs_of_the_original.py", "")
         failed = [arm.last("entry-failed", name) for arm in (original, mended)]
         compared = mended.last("compared", name)
         reason = ""
@@ -216,8 +231,11 @@ class _Run:
         if differences and unstable:
             reason = f"the original does not do the same twice: {unstable[0]}"
             return EntryReport(name, "inconclusive", reason, inputs, runs, differences, skipped, before, after)
-        if not runs:
-            reason = "nothing could be compared"
+        for backend in () if differences else ("eager", *self.plan.options.backends):
+            if backend not in dict(runs):
+                why = next((f": {row.reason}" for row in skipped if row.backend == backend), "")
+                reason = reason or f"nothing could be compared under {backend}{why}"
+        if reason:
             return EntryReport(name, "inconclusive", reason, inputs, runs, (), skipped, before, after)
         verdict = "different" if differences else "same"
         return EntryReport(name, verdict, "", inputs, runs, differences, skipped, before, after)

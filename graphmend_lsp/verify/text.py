@@ -59,10 +59,14 @@ class Writer:
                 yield f"    still breaks: {where}: {site.reason} {site.gb}".rstrip()
         if entry.inputs:
             yield f"  inputs: {entry.inputs}, varied{_skipped(entry)}"
-        for row in entry.differences[:_MOST]:
-            yield f"  {self.paint(row.part, 'red')}: {_where(row)}: {row.message}"
-        if len(entry.differences) > _MOST:
-            yield f"  and {len(entry.differences) - _MOST} more (in the JSON report)"
+        groups: dict[tuple[str, str], list[Differing]] = {}
+        for row in entry.differences:
+            groups.setdefault((row.part, row.message), []).append(row)
+        for (part, message), rows in list(groups.items())[:_MOST]:
+            more = f" (and in {_counted(len(rows) - 1, 'other run')})" if len(rows) > 1 else ""
+            yield f"  {self.paint(part, 'red')}: {_where(rows[0])}: {message}{more}"
+        if len(groups) > _MOST:
+            yield f"  and {len(groups) - _MOST} more (in the JSON report)"
 
     def _summary(self, report: Report, entry: EntryReport) -> str:
         if entry.verdict in ("inconclusive", "unchanged"):

@@ -38,12 +38,17 @@ def differences(before: Behaviour, after: Behaviour, exact: bool = True) -> list
     if before.error != after.error:
         found.append(Difference("exception", f"{_raised(before)} -> {_raised(after)}"))
         return found
+    places = _Places() if exact else None
+    if places is not None:
+        places.meet(before.given, after.given)
+        for name in before.initial.keys() & after.initial.keys():
+            places.meet(before.initial[name], after.initial[name])
     for number, (old, new) in enumerate(zip(before.outputs, after.outputs)):
-        _compare(old, new, exact, "outputs", f"output of call {number + 1}", found)
-    _compare(before.arguments, after.arguments, exact, "arguments", "arguments", found)
+        _compare(old, new, places, "outputs", f"output of call {number + 1}", found)
+    _compare(before.arguments, after.arguments, places, "arguments", "arguments", found)
     for name, old in before.state.items():
         if name in after.state:
-            _compare(old, after.state[name], exact, "state", name, found)
+            _compare(old, after.state[name], places, "state", name, found)
         else:
             found.append(Difference("state", f"{name} is gone"))
     _compare_gradients(before, after, found)
@@ -87,10 +92,40 @@ def _shown(said: Said) -> str:
     return f"{said[1]} in {said[3]}: {_short(repr(said[2]))}"
 
 
+class _Places:
+    """Which object, and which memory, of one run is which of the other: the same ones throughout."""
+
+    def __init__(self) -> None:
+        self._there: dict[tuple[str, int], int] = {}
+        self._back: dict[tuple[str, int], int] = {}
+
+    def agree(self, what: str, old: int, new: int) -> bool:
+        """Whether these two may be each other's counterpart; from then on they are."""
+        return self._there.setdefault((what, old), new) == new and self._back.setdefault((what, new), old) == old
+
+    def meet(self, old: Tree | None, new: Tree | None) -> None:
+        """Take what stands at the same place in two trees for the same."""
+        if old is None or new is None or old[0] != new[0]:
+            return
+        if old[0] == "tensor":
+            self.agree("object", old[1], new[1])
+            self.agree("memory", old[2], new[2])
+        elif old[0] in ("items", "fields"):
+            self.agree("object", old[1], new[1])
+            if old[0] == "items":
+                pairs = zip(old[3], new[3])
+            else:
+                known = dict(new[3])
+                pairs = ((item, known.get(name)) for name, item in old[3])
+            for a, b in pairs:
+                self.meet(a, b)
+
+
 def _compare(
-    before: Tree | None, after: Tree | None, exact: bool, part: str, where: str, found: list[Difference]
+    before: Tree | None, after: Tree | None, places: _Places | None, part: str, where: str, found: list[Difference]
 ) -> None:
-    """Walk two trees side by side; the first difference of a subtree is enough."""
+    """Walk two trees side by side; a subtree's first difference is enough.  Without ``places`` values may round."""
+    exact = places is not None
     stack: list[tuple[Any, Any, str]] = [(before, after, where)]
     while stack:
         old, new, place = stack.pop()
@@ -104,20 +139,21 @@ def _compare(
             if not _same_value(old[1], new[1], exact):
                 found.append(Difference(part, f"{place}: {_short(repr(old[1]))} -> {_short(repr(new[1]))}"))
         elif old[0] == "tensor":
-            difference = _tensor_difference(old, new, exact)
+            difference = _tensor_difference(old, new, places, part)
             if difference is not None:
                 aliasing = difference.startswith("shares")
                 found.append(Difference("aliasing" if aliasing else part, f"{place} {difference}"))
         elif old[0] == "again":
-            if exact and old[1] != new[1]:
+            if places is not None and not places.agree("object", old[1], new[1]):
                 found.append(Difference("aliasing", f"{place} is another object"))
-        elif old[0] == "opaque":
+        elif old[0] in ("opaque", "generator"):
             if old[1] != new[1]:
-                found.append(Difference(part, f"{place}: {old[1]} -> {new[1]}"))
+                words = f"{old[1]} -> {new[1]}" if old[0] == "opaque" else "other random numbers are drawn from it"
+                found.append(Difference(part, f"{place}: {words}"))
         else:
             if old[2] != new[2]:
                 found.append(Difference(part, f"{place}: {old[2]} -> {new[2]}"))
-            elif exact and old[1] != new[1]:
+            elif places is not None and not places.agree("object", old[1], new[1]):
                 found.append(Difference("aliasing", f"{place} is another object"))
             elif old[0] == "items":
                 if len(old[3]) != len(new[3]):
@@ -126,9 +162,11 @@ def _compare(
                 stack.extend(reversed(pairs))
             else:
                 names, others = [name for name, _ in old[3]], [name for name, _ in new[3]]
-                if names != others:
+                known = dict(new[3])
+                missing = [name for name in names if name not in known]
+                if missing or (names != others and (part != "state" or old[2] == "dict")):
                     found.append(Difference(part, f"{place}: fields {names} -> {others}"))
-                pairs = [(a[1], b[1], f"{place}.{a[0]}") for a, b in zip(old[3], new[3])]
+                pairs = [(item, known[name], f"{place}.{name}") for name, item in old[3] if name in known]
                 stack.extend(reversed(pairs))
 
 
@@ -146,15 +184,16 @@ def _same_value(old: Any, new: Any, exact: bool) -> bool:
     return bool(old == new)
 
 
-def _tensor_difference(old: Tree, new: Tree, exact: bool) -> str | None:
+def _tensor_difference(old: Tree, new: Tree, places: _Places | None, part: str) -> str | None:
     a, b = old[7], new[7]
+    exact = places is not None
     if old[5] != new[5]:
         return f"is of {new[5]}, not {old[5]}"
     if isinstance(a, str) or isinstance(b, str):  # unchanged weights, as a digest
         a, b = (data if isinstance(data, str) else digest(data) for data in (a, b))
         if a != b:
             return "has other values"
-        return _other_place(old, new) if exact else None
+        return _other_place(old, new, places)
     if a.dtype != b.dtype or a.shape != b.shape:
         return f"is {_kind(b)}, not {_kind(a)}"
     if exact and old[4] != new[4] and a.numel() > 1:
@@ -162,12 +201,19 @@ def _tensor_difference(old: Tree, new: Tree, exact: bool) -> str | None:
     values = value_difference(a, b, exact)
     if values is not None:
         return values
-    return _other_place(old, new) if exact else None
+    if exact and part == "arguments" and old[6] != new[6]:
+        return f"{'requires' if new[6] else 'no longer requires'} a gradient"
+    return _other_place(old, new, places)
 
 
-def _other_place(old: Tree, new: Tree) -> str | None:
-    moved = old[1] != new[1] or old[2] != new[2] or old[3] != new[3]
-    return "shares its memory or identity with something else" if moved else None
+def _other_place(old: Tree, new: Tree, places: _Places | None) -> str | None:
+    if places is None:
+        return None
+    if not places.agree("object", old[1], new[1]):
+        return "shares its identity with something else, or no longer does"
+    if not places.agree("memory", old[2], new[2]) or old[3] != new[3]:
+        return "shares its memory with something else, or no longer does"
+    return None
 
 
 def _kind(tensor: torch.Tensor) -> str:

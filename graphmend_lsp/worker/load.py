@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -16,6 +17,7 @@ from typing import Any, Mapping, Sequence
 import torch
 
 from .channel import Failure
+from .snapshot import is_data
 
 _torch: Any = torch
 
@@ -123,6 +125,45 @@ def import_file(overlay: Overlay, path: str, name: str) -> ModuleType:
     except (Exception, SystemExit) as error:
         sys.modules.pop(name, None)
         raise Failure("import", f"importing {os.path.basename(path)} raised {described(error)}") from error
+
+
+class Globals:
+    """What the files hold in globals and attributes of classes, so that each run can begin with it."""
+
+    def __init__(self, modules: Sequence[ModuleType]) -> None:
+        self._owners: list[Any] = []
+        for module in modules:
+            self._owners.append(module)
+            fields: dict[str, Any] = vars(module)
+            self._owners += [v for v in fields.values() if isinstance(v, type) and v.__module__ == module.__name__]
+        found = [_data_of(owner) for owner in self._owners]
+        try:
+            self._kept: list[dict[str, Any]] = copy.deepcopy(found)  # at once: an optimizer and its model stay together
+        except Exception:  # something that cannot be copied: it stays as the runs leave it
+            self._kept = [{name: item for name, item in fields.items() if _can_copy(item)} for fields in found]
+
+    def restore(self) -> None:
+        """Put copies of everything back; what was added since is left."""
+        try:
+            fresh = copy.deepcopy(self._kept)
+        except Exception:
+            return
+        for owner, fields in zip(self._owners, fresh):
+            for name, value in fields.items():
+                setattr(owner, name, value)
+
+
+def _data_of(owner: Any) -> dict[str, Any]:
+    fields: dict[str, Any] = {**vars(owner)}
+    return {name: item for name, item in fields.items() if not name.startswith("__") and is_data(item)}
+
+
+def _can_copy(value: Any) -> bool:
+    try:
+        copy.deepcopy(value)
+    except Exception:
+        return False
+    return True
 
 
 def described(error: BaseException) -> str:

@@ -17,7 +17,7 @@ from typing import Any, Callable, Generator, Mapping, Sequence, Tuple, TypeVar, 
 
 import torch
 
-from .snapshot import Snapshots, Tree, condensed, is_data, map_tensors, tensors_in
+from .snapshot import Snapshots, Tree, condensed, is_data, map_tensors, placed, tensors_in
 
 _torch: Any = torch
 _TORCH_FOLDER = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
@@ -52,6 +52,8 @@ class Behaviour:
     given: Tree | None = None
     """The arguments before the first call."""
     state: dict[str, Tree] = field(default_factory=_no_fields)
+    initial: dict[str, Tree] = field(default_factory=_no_fields)
+    """The state before the first call, without the tensors' values: which objects it had."""
     said: list[Said] = field(default_factory=_no_items)
     error: tuple[str, str] | None = None
     compiler_error: bool = False
@@ -116,9 +118,10 @@ def observe(
             result.compiler_error = type(error).__module__.startswith(_COMPILER)
     result.random = _random_state()
     result.arguments = snapshots.take(given)
-    result.state = {
-        name: condensed(at_first.get(name), tree) for name, tree in _state(snapshots, entry, modules).items()
-    }
+    result.initial = {name: placed(tree) for name, tree in at_first.items()}
+    at_last = _state(snapshots, entry, modules)
+    result.state = {name: condensed(at_first.get(name), tree) for name, tree in at_last.items()}
+    result.state["torch's default dtype"] = ("value", str(torch.get_default_dtype()))
     return result
 
 

@@ -7,6 +7,7 @@ A tree is a tuple whose first item is its kind:
   what ``digest`` makes of it;
 * ``("items", object, class name, [tree, ...])`` for lists, tuples and sets;
 * ``("fields", object, class name, [(name, tree), ...])`` for dicts, dataclasses, modules and other objects;
+* ``("generator", digest)`` for a ``torch.Generator``'s state;
 * ``("again", object)`` for a container met before in the same tree;
 * ``("opaque", class name)`` for the rest.
 
@@ -16,8 +17,10 @@ Runs over the same values in the same order therefore show in their numbers whet
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import enum
+import functools
 import hashlib
 import types
 from typing import Any, Callable, Dict, Iterable, Tuple, cast
@@ -30,8 +33,10 @@ _torch: Any = torch
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _NAMED = (torch.dtype, torch.device, torch.layout, torch.memory_format)
 _CODE = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)
-_OWN_FIELDS = frozenset(vars(torch.nn.Module())) | {"_is_torch_compile"}
-"""``training`` among them, which the observer sets itself; ``torch.compile`` marks the module that it is given."""
+_OWN_FIELDS = frozenset(vars(torch.nn.Module())) - {"training"} | {"_is_torch_compile"}
+"""torch's, and the mark of ``torch.compile`` on a module that it is given."""
+_FIELDS_OF_TORCH = ("torch.distributions", "torch.optim")
+_WITHOUT_FIELDS = ("torch", "logging", "threading", "_thread", "_io", "io")
 _DEPTH = 40
 _LARGE = 4096
 """Elements: smaller tensors are kept as they are."""
@@ -42,7 +47,7 @@ class Snapshots:
 
     def __init__(self) -> None:
         self._objects: dict[int, int] = {}
-        self._storages: dict[int, int] = {}
+        self._storages: dict[Any, int] = {}
         self._alive: list[object] = []
         self._met: set[int] = set()
         """The containers of the tree at hand, by number."""
@@ -59,6 +64,10 @@ class Snapshots:
             return ("value", value)
         if isinstance(value, _NAMED):
             return ("value", str(value))
+        if isinstance(value, range):
+            return ("value", repr(value))
+        if isinstance(value, torch.Generator):
+            return ("generator", digest(value.get_state()))
         if isinstance(value, torch.Tensor):
             return self._tensor(value)
         if isinstance(value, _CODE) or depth > _DEPTH:
@@ -67,7 +76,12 @@ class Snapshots:
         if number in self._met:
             return ("again", number)
         self._met.add(number)
-        if isinstance(value, (list, tuple, set, frozenset)):
+        for plain in _PLAIN[1:]:
+            if isinstance(value, plain):  # of a class of its own
+                return ("items", number, _class_name(value), [("value", cast("Any", plain)(value))])
+        if type(value).__module__ == "numpy":
+            return self._array(value, number)
+        if isinstance(value, (list, tuple, set, frozenset, collections.deque)):
             items = list(cast("Iterable[Any]", value))
             ordered = sorted(items, key=repr) if isinstance(value, (set, frozenset)) else items
             name = _class_name(cast("object", value))
@@ -76,6 +90,18 @@ class Snapshots:
         if fields is None:
             return ("opaque", _class_name(value))
         return ("fields", number, _class_name(value), [(name, self._take(item, depth + 1)) for name, item in fields])
+
+    def _array(self, array: Any, number: int) -> Tree:
+        """A NumPy array or scalar; arrays of objects by their text."""
+        name = f"{_class_name(array)} {getattr(array, 'dtype', '')}"
+        if not hasattr(array, "shape") or array.dtype.kind not in "biufc":
+            return ("items", number, name, [("value", repr(array))])
+        data = _torch.from_numpy(array.copy()) if array.shape else torch.tensor(array.item(), dtype=torch.float64)
+        owner = array
+        while getattr(owner, "base", None) is not None and hasattr(owner.base, "strides"):
+            owner = owner.base
+        shared = self._storages.setdefault(("array", self._number(owner)), len(self._storages))
+        return ("tensor", number, shared, 0, tuple(array.strides), name, False, data)
 
     def _number(self, value: object) -> int:
         if id(value) not in self._objects:
@@ -92,8 +118,9 @@ class Snapshots:
             shared = self._storages.setdefault(place, len(self._storages))
             self._alive.append(storage)
             offset, strides = tensor.storage_offset(), tuple(tensor.stride())
-        except (RuntimeError, NotImplementedError, TypeError):  # sparse, nested, fake, meta
-            return ("opaque", f"{name} {tuple(tensor.shape)} {tensor.dtype} {tensor.device}")
+        except (RuntimeError, NotImplementedError, TypeError, ValueError):  # sparse, nested, fake, meta, uninitialized
+            lazy = "Uninitialized" in name  # it has no shape yet
+            return ("opaque", f"{name} {None if lazy else tuple(tensor.shape)} {tensor.dtype} {tensor.device}")
         return ("tensor", number, shared, offset, strides, f"{name} {tensor.device}", bool(tensor.requires_grad), data)
 
 
@@ -117,10 +144,33 @@ def _fields(value: Any) -> list[tuple[str, Any]] | None:
             return [("getvalue", cast("Any", value).getvalue())]
         except (TypeError, ValueError):
             return None
-    if type(value).__module__.partition(".")[0] in ("torch", "logging", "threading", "_thread", "_io", "io"):
+    if isinstance(value, functools.partial):
+        call: Any = value  # pyright: ignore[reportUnknownVariableType]
+        return [("func", call.func), ("args", call.args), ("keywords", call.keywords)]
+    module = type(value).__module__
+    if module.partition(".")[0] in _WITHOUT_FIELDS and not module.startswith(_FIELDS_OF_TORCH):
         return None
     fields: dict[str, Any] | None = getattr(cast("Any", value), "__dict__", None)
-    return list(fields.items()) if isinstance(fields, dict) else None
+    slots = [name for kind in type(value).__mro__ for name in _names(getattr(kind, "__slots__", ()))]
+    found = [(name, getattr(value, name)) for name in slots if name != "__dict__" and hasattr(value, name)]
+    if isinstance(fields, dict):
+        return found + list(fields.items())
+    return found or None
+
+
+def _names(slots: Any) -> list[str]:
+    return [slots] if isinstance(slots, str) else [str(name) for name in slots if not str(name).startswith("__")]
+
+
+def placed(tree: Tree) -> Tree:
+    """A tree without the values of its tensors: only who is who."""
+    if tree[0] == "tensor":
+        return (*tree[:7], None)
+    if tree[0] == "items":
+        return (*tree[:3], [placed(item) for item in tree[3]])
+    if tree[0] == "fields":
+        return (*tree[:3], [(name, placed(item)) for name, item in tree[3]])
+    return tree
 
 
 def digest(tensor: torch.Tensor) -> str:

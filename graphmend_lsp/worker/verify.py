@@ -54,9 +54,11 @@ def run(job: dict[str, Any], channel: Channel) -> None:
     _quicken()
     load.leave_uncompiled()
     overlay = load.install(job["roots"], job["texts"])
+    entries.seed()  # a model made while the file is imported
     module = load.import_file(overlay, job["path"], job["name"])
     sources = _Sources(overlay, job, module)
     modules = [module, *(load.import_file(overlay, path, name) for path, name in job["state"])]
+    kept = load.Globals(modules)
     names: list[str] = job["entries"]
     if job["candidates"] is not None:
         chosen, left_out = _chosen(sources, job["candidates"])
@@ -74,11 +76,12 @@ def run(job: dict[str, Any], channel: Channel) -> None:
         observed[name] = {}
         for number, one in enumerate(runs):
             channel.send("run", entry=name, label=one.label, backend=one.key[1], done=number, total=len(runs))
+            kept.restore()
             observed[name][one.key] = _observe(build, one, job["calls"], modules)
-        if job["arm"] == "original":
-            first = runs[0]
-            again = differences(observed[name][first.key], _observe(build, first, job["calls"], modules))
-            channel.send("repeated", entry=name, differences=[d.message for d in again])
+        kept.restore()
+        again = differences(observed[name][runs[0].key], _observe(build, runs[0], job["calls"], modules))
+        channel.send("repeated", entry=name, differences=[d.message for d in again])
+        kept.restore()
         channel.send("counted", entry=name, inputs=used, counts=_counts(build, calls))
     torch.save({name: _plain(runs) for name, runs in observed.items()}, job["out"])
     channel.send("observed")

@@ -151,8 +151,8 @@ def arguments(module: Module, *, ordinary: bool = False) -> list[tuple[Any, ...]
     return [eval(c, names) for c, plain in zip(module.calls, module.ordinary, strict=True) if plain or not ordinary]
 
 
-def run(module: Module, text: str, backend: str | None, *, gradients: bool = False, repeat: int = 1) -> Behaviour:
-    """One run of all calls on one instance of a freshly loaded module."""
+def run(module: Module, text: str, backend: str | None, *, gradients: bool = False, every: bool = False) -> Behaviour:
+    """One run of all calls on one instance of a freshly loaded module; with gradients of the ordinary or ``every``."""
     effects: Any = vars(torch.ops).get("_graphmend_v1")
     if effects is not None:
         effects.effects.clear()  # helpers of modules that were run before
@@ -174,7 +174,7 @@ def run(module: Module, text: str, backend: str | None, *, gradients: bool = Fal
 
     if backend is not None:
         torch._dynamo.reset()
-    sets = arguments(module, ordinary=gradients) * repeat
+    sets = arguments(module, ordinary=gradients and not every)
     return observe(build, sets, calls=1, gradients=gradients, training=module.training, modules=loaded)
 
 
@@ -323,7 +323,7 @@ def _is_not_differentiable(originals: Originals, mend: Mend, after: Behaviour) -
     """
     if "'compiler'" not in repr(after.outputs) or _REFUSED_BACKWARD not in repr(after.outputs):
         return False
-    eager = originals.run(None, True)
+    eager = run(originals.module, originals.module.text, None, gradients=True, every=True)
     refused = eager.error is not None and _REFUSED_BACKWARD in eager.error[1]
     return refused or any(name.startswith(("where", "select")) for name in mend.applied)
 

@@ -54,6 +54,69 @@ def test_what_is_said_once_a_process(verify, tmp_path):
     assert ran.entry["verdict"] == "same" and ran.entry["entry"] == "Net"
 
 
+STEP = """
+import torch
+
+net = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+steps = []
+
+
+@torch.compile
+def step(x):
+    optimizer.zero_grad()
+    loss = net(x).square().mean()
+    loss.backward()
+    optimizer.step()
+    steps.append(loss.item())
+    return loss.detach()
+
+
+def example_inputs():
+    return torch.ones(2, 3)
+"""
+
+
+def test_a_step_with_a_model_of_the_file(verify, tmp_path):
+    (tmp_path / "a.py").write_text(STEP)
+    (tmp_path / "same.py").write_text(STEP.replace("net(x).square().mean()", "torch.mean(net(x) ** 2)"))
+    assert verify("a.py::step", "--against", "same.py").entry["verdict"] == "same"
+    for lost in ("    steps.append(loss.item())\n", "    optimizer.zero_grad()\n"):
+        (tmp_path / "other.py").write_text(STEP.replace(lost, ""))
+        assert verify("a.py::step", "--against", "other.py").entry["verdict"] == "different", lost
+
+
+def test_a_counter_that_several_entries_count(verify, tmp_path):
+    net = "    def forward(self, x):\n        global COUNT\n        COUNT += 1\n        print(COUNT)\n"
+    net += "        return x\n\n\n"
+    text = NET + net + "class Other(nn.Module):\n" + net + "COUNT = 0\n\n\n" + INPUTS
+    (tmp_path / "net.py").write_text(text)
+    ran = verify("net.py")
+    assert [entry["verdict"] for entry in ran.file["entries"]] == ["same", "same"]
+    (tmp_path / "other.py").write_text(text.replace("COUNT += 1\n        print(COUNT)", "print(COUNT + 1)", 1))
+    ran = verify("net.py::Net", "--against", "other.py")
+    assert ran.entry["verdict"] == "different", ran.entry
+
+
+def test_a_backend_that_compares_nothing(verify, model):
+    ran = verify("model.py::Net", backend="frobnicate")
+    assert ran.code == 2 and ran.entry["reason"].startswith("nothing could be compared under frobnicate: ")
+    assert verify("model.py::Net", "--calls", "0").code == 2
+
+
+def test_a_rewrite_without_inputs_of_its_own(verify, model):
+    other = model.parent / "other.py"
+    text = model.read_text()
+    other.write_text(text[: text.index("def example_inputs")].replace("x * 2", "x + x"))
+    ran = verify("model.py::Net", "--against", "other.py")
+    assert (ran.code, ran.entry["inputs"]) == (0, "example_inputs()")
+
+
+def test_mistakes_in_the_configuration_are_told(verify, model):
+    (model.parent / "pyproject.toml").write_text("[tool.graphmend]\ninputs = [1]\n")
+    assert "inputs must be a table" in verify("model.py::Net").err
+
+
 def test_cond_keeps_its_gradients(verify, tmp_path):
     text = NET + "    def forward(self, x):\n        return x * 2 if x.sum() > 0 else x * 3\n\n\n" + INPUTS
     (tmp_path / "a.py").write_text(text)

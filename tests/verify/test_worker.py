@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import collections
+import functools
 import logging
 import sys
 import warnings
 
+import numpy as np
 import pytest
 import torch
 
@@ -108,6 +111,93 @@ def test_large_unchanged_weights_are_kept_as_digests():
     for exact in (False, True):
         messages = [d.message for d in differences(plain, run(write=True), exact)]
         assert "self.seen has other values" in messages
+
+
+class Slotted:
+    __slots__ = ("n",)
+
+    def __init__(self, n):
+        self.n = n
+
+
+class Text(str):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("one", "same", "other"),
+    [
+        (np.arange(3), np.arange(3), np.arange(3) + 1),
+        (np.arange(3), np.arange(3), np.arange(3.0)),
+        (np.float32(1), np.float32(1), np.float64(1)),
+        (np.array(["a"]), np.array(["a"]), np.array(["b"])),
+        (collections.deque([1]), collections.deque([1]), collections.deque([2])),
+        (range(3), range(3), range(4)),
+        (Slotted(1), Slotted(1), Slotted(2)),
+        (Text("a"), Text("a"), "a"),
+        (Text("a"), Text("a"), Text("b")),
+        (functools.partial(max, 1), functools.partial(max, 1), functools.partial(max, 2)),
+        (
+            torch.distributions.Normal(0.0, 1.0),
+            torch.distributions.Normal(0.0, 1.0),
+            torch.distributions.Normal(0.0, 2.0),
+        ),
+        ({"a": 1, "b": 2}, {"a": 1, "b": 2}, {"b": 2, "a": 1}),
+    ],
+)
+def test_values_of_other_kinds(one, same, other):
+    runs = [observe(lambda v=v: lambda: v, calls=1) for v in (one, same, other)]
+    assert differences(runs[0], runs[1]) == []
+    assert [d.part for d in differences(runs[0], runs[2])] == ["outputs"]
+
+
+def test_lazy_modules():
+    run = observe(lambda: torch.nn.LazyLinear(2), (torch.ones(1, 3),))
+    assert run.error is None and [tuple(out[7].shape) for out in run.outputs] == [(1, 2), (1, 2)]
+
+
+def test_more_objects_are_no_difference():
+    class Net(torch.nn.Module):
+        def __init__(self, more):
+            super().__init__()
+            if more:
+                self.names = ["a"]
+                self.register_buffer("low", torch.tensor(1.0), persistent=False)
+                self.twin = torch.nn.Identity()
+            self.w = torch.nn.Parameter(torch.ones(2))
+
+        def forward(self, x):
+            return {"x": x, "w": self.w, "both": [x, self.w]}
+
+    before, after = (observe(lambda m=m: Net(m), (torch.ones(2),), gradients=True) for m in (False, True))
+    assert differences(before, after) == []
+    assert differences(after, before) != []
+
+
+def test_generators_training_flags_and_required_gradients():
+    generator = torch.Generator()
+    draw = observe(lambda: lambda g: torch.rand(1, generator=g).item() * 0, (generator,), calls=1)
+    still = observe(lambda: lambda g: 0.0, (generator,), calls=1)
+    assert {d.part for d in differences(draw, still)} == {"arguments"}
+    part = torch.nn.Linear(1, 1)
+
+    def switch(x):
+        part.train(x is None)
+        return 0
+
+    def holder(function):
+        module = torch.nn.Module()
+        module.part = part
+        module.forward = function
+        return module
+
+    off = observe(lambda: holder(switch), (1,), calls=1)
+    part.train()
+    on = observe(lambda: holder(lambda x: 0), (1,), calls=1)
+    assert "self.part.training: False -> True" in [d.message for d in differences(off, on)]
+    asks = observe(lambda: lambda x: x.requires_grad_(True).shape, (torch.ones(1),), calls=1)
+    silent = observe(lambda: lambda x: x.shape, (torch.ones(1),), calls=1)
+    assert {d.part for d in differences(asks, silent)} == {"arguments"}
 
 
 def test_cycles_and_shared_containers():
