@@ -1,7 +1,8 @@
-"""Gradient history where none is recorded.
+"""What the two sides of a selection bring along: their gradient history.
 
 Under ``torch.no_grad`` a selection has no history.  The branch left the value of the side not taken as it was, with
-the history that it brought from outside (measured: its gradient becomes zero under ``torch.compile``).
+the history that it brought from outside (measured: its gradient becomes zero under ``torch.compile``).  Elsewhere a
+selection goes back into the history of both sides, where the branch went into one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from graphmend_lsp.flow import host
 from graphmend_lsp.flow.values import Kind, Root, Value
 from graphmend_lsp.mend.base import Site
 from graphmend_lsp.mend.caught import calls_of
+from graphmend_lsp.mend.legality import Legality
 from graphmend_lsp.model.walk import walk
 
 _NO_GRADIENT = frozenset({"bool", "int64", "int32", "int16", "int8", "uint8"})
@@ -60,3 +62,47 @@ class History:
             name = re.escape(str(root[-1]))
             return re.search(rf"register_buffer\(\s*[\"']{name}[\"']", self._site.module.parsed.text) is not None
         return root[0] in ("op", "join") and any(part in self._inside for part in root[1:])
+
+    # -- slopes ------------------------------------------------------------------------------------
+
+    def steep(self, new: Value, old: Value) -> ast.expr | None:
+        """What was computed before the branch, for one of the sides only, with a slope that can be infinite.
+
+        The side that is not taken gets a gradient of zero, which goes on into its history: zero times infinity is NaN.
+        What both sides go back to gets a gradient anyway.
+        """
+        if not self.is_recorded or self._site.event.context.no_grad:
+            return None
+        one, other = self._ancestors(new), self._ancestors(old)
+        nodes = [one.get(number) or other[number] for number in one.keys() ^ other.keys()]
+        for node in sorted(nodes, key=lambda n: (n.lineno, n.col_offset)):
+            if not self._is_before(node):
+                continue
+            check = Legality(self._site.engine, self._site.facts, self._site.function, no_grad=False)
+            check.check(node)
+            if any(issue.reason == "gradient" for issue in check.issues):
+                return node
+        return None
+
+    @cached_property
+    def _nodes(self) -> dict[int, ast.expr]:
+        return {id(node): node for node in walk(self._site.function.node) if isinstance(node, ast.expr)}
+
+    def _ancestors(self, value: Value) -> dict[int, ast.expr]:
+        """The expressions of this function that a value was computed by, and what they were computed from."""
+        found: dict[int, ast.expr] = {}
+        todo = [value]
+        while todo:
+            for root in todo.pop().roots:
+                node = self._nodes.get(root[1]) if root[0] == "op" and len(root) == 2 else None
+                if node is None or id(node) in found:
+                    continue
+                found[id(node)] = node
+                names = [part for part in walk(node) if isinstance(part, ast.Name)]
+                todo += [v for name in names if (v := self._site.facts.values.get(id(name))) is not None]
+        return found
+
+    def _is_before(self, node: ast.expr) -> bool:
+        """Whether it stands outside the branch, whose own expressions are judged apart."""
+        branch = self._site.event.stmt
+        return not (branch.lineno <= node.lineno <= (branch.end_lineno or branch.lineno))

@@ -138,6 +138,11 @@ class Writer:
             if problem is not None:
                 self.plan.refuse(problem[0], problem[1], node)
                 return False
+        steep = self.history.steep(new, old)
+        if steep is not None:
+            message = f"`{self.short(steep)}` can have an infinite slope: where {what} comes from the other side, "
+            message += "its gradient becomes NaN"
+            self.plan.issues.append(Issue("gradient", message, node, fatal=False))
         tensors = (new.kind is Kind.TENSOR) + (old.kind is Kind.TENSOR)
         if not tensors or (tensors == 1 and self.loose):
             self.plan.refuse("host-value", f"{what} is not known to be a tensor", node)

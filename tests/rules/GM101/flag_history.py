@@ -58,10 +58,36 @@ def called_without_recording(x):
     return h + k
 
 
+def guarded_root(v):
+    scale = torch.sqrt(v)
+    if v.sum() < 1e-6:  # GM101
+        scale = torch.ones_like(v)
+    return v * scale
+
+
+def clamped_quotient(x):
+    h = x / x.norm()
+    if h.abs().max() > 0.5:  # GM101
+        h = h.clamp(-0.5, 0.5)
+    return h
+
+
+def quotient_of_an_earlier_turn(x):
+    h = x * 2
+    for _ in range(2):
+        if h.sum() >= 1:  # GM101
+            h = x**2
+        h = h / h
+    return h
+
+
 CASES = [
     ("from_outside", [lambda: (ones(3),), lambda: (-ones(3),)]),
     ("made_inside", [lambda: (ones(3),), lambda: (-2 * ones(3),)]),
     ("of_an_argument", [lambda: (ones(3),), lambda: (torch.zeros(3),)]),
     ("Frozen", [lambda: (ones(3),), lambda: (-ones(3),)]),
     ("called_without_recording", [lambda: (ones(3),), lambda: (-ones(3),)]),
+    ("guarded_root", [lambda: (ones(3),), lambda: (torch.zeros(3),)]),
+    ("clamped_quotient", [lambda: (ones(3),), lambda: (torch.eye(3),)]),
+    ("quotient_of_an_earlier_turn", [lambda: (ones(3),), lambda: (torch.tensor([1.0, 0.0, 2.0]),)]),
 ]
