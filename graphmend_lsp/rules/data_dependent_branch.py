@@ -39,12 +39,12 @@ A side that holds matrix products or modules of unknown cost is offered as `torc
 only prints or logs is deferred as a whole, with its test.
 
 The result requires a gradient if either side does, with a gradient of zeros for the side not taken, where the `if`
-left none; if what only one side goes back to can have an infinite slope (`sqrt`, a quotient), that zero becomes NaN and
-the fix is unsafe. Texts of tensors name that history (`grad_fn=<WhereBackward0>`). So `backward` may have more to do than
-before: where later code writes in place into what it needs, it raises as it did on the other path, and a backend that
-differentiates while it compiles raises then. Where autograd refused an in-place operation of the original, it no
-longer does. Under `torch.no_grad` a selection has no history at all: a value that brings one along from outside is
-selected there as an unsafe fix only.
+left none; if what only one side goes back to can have an infinite slope (`sqrt`, a quotient), that zero becomes NaN
+and the fix is unsafe. Texts of tensors name that history (`grad_fn=<WhereBackward0>`). So `backward` may have more to
+do than before: where later code writes in place into what it needs, it raises as it did on the other path, and a
+backend that differentiates while it compiles raises then. Where autograd refused an in-place operation of the
+original, it no longer does. Under `torch.no_grad` a selection has no history at all: a value that brings one along
+from outside is selected there as an unsafe fix only.
 
 A store or call that *both* sides end with stays one, and takes what differs from the side that holds:
 
