@@ -154,8 +154,8 @@ def arguments(module: Module, *, ordinary: bool = False) -> list[tuple[Any, ...]
 def run(module: Module, text: str, backend: str | None, *, gradients: bool = False, every: bool = False) -> Behaviour:
     """One run of all calls on one instance of a freshly loaded module; with gradients of the ordinary or ``every``."""
     effects: Any = vars(torch.ops).get("_graphmend_v1")
-    if effects is not None:
-        effects.effects.clear()  # helpers of modules that were run before
+    for name in [] if effects is None else [n for n in effects.effects if n.startswith(f"{NAME}.")]:
+        del effects.effects[name]  # a helper of a module that was run before
     code = _compiled(text)
     loaded: list[Any] = []
 
