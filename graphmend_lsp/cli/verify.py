@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     from graphmend_lsp.cli.main import EXIT_CLEAN, EXIT_ERROR, EXIT_FINDINGS
     from graphmend_lsp.finding import Problem
     from graphmend_lsp.project.config import load_for
-    from graphmend_lsp.project.interpreter import find_interpreter
+    from graphmend_lsp.project.interpreter import interpreter_for
     from graphmend_lsp.verify.plan import PlanError
     from graphmend_lsp.verify.run import verify
 
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         terminal.complain(tuple(warned)[known:], "warning")
         try:
             plan = _plan(options, path, entry)
-            python = find_interpreter(*_wanted(options, path))
+            python = interpreter_for(path, options.python, os.getcwd())
         except PlanError as error:
             terminal.complain((Problem(error.path, error.line, str(error)),))
             failed = True
@@ -101,16 +101,6 @@ def run(options: argparse.Namespace) -> int:
     if "different" in verdicts:
         return EXIT_FINDINGS
     return EXIT_ERROR if failed or "inconclusive" in verdicts else EXIT_CLEAN
-
-
-def _wanted(options: argparse.Namespace, path: str) -> tuple[str, str | None]:
-    """A folder and the interpreter named for it: by the option in the current one, else by the configuration."""
-    from graphmend_lsp.project.config import load_for
-
-    if options.python:
-        return os.getcwd(), options.python
-    config = load_for(path)
-    return (config.root, config.python) if config.python else (os.path.dirname(path), None)
 
 
 def _split(target: str) -> tuple[str, str]:

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 
+from graphmend_lsp.project.config import load_for
 from graphmend_lsp.project.torch_release import torch_in
 
 
@@ -35,6 +36,18 @@ def find_interpreter(folder: str, wanted: str | None = None) -> str:
     if torch_in(sys.prefix) is not None or not known:
         return sys.executable
     return known[0][1]
+
+
+def interpreter_for(path: str, wanted: str | None, folder: str) -> str:
+    """The interpreter for a file: ``wanted`` from ``folder``, else what its configuration names, else as found.
+
+    Raises:
+        FileNotFoundError: the one that is named is not there.
+    """
+    if wanted:
+        return find_interpreter(folder, wanted)
+    config = load_for(path)
+    return find_interpreter(config.root if config.python else os.path.dirname(path), config.python)
 
 
 def _environments(folder: str) -> Iterator[str]:

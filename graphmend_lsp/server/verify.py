@@ -13,8 +13,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
 
 from graphmend_lsp.finding import Refusal
-from graphmend_lsp.project.config import load_for
-from graphmend_lsp.project.interpreter import find_interpreter
+from graphmend_lsp.project.interpreter import interpreter_for
 from graphmend_lsp.server.actions import VERIFY
 from graphmend_lsp.server.documents import Checked
 from graphmend_lsp.server.plans import Plan, find
@@ -86,7 +85,9 @@ def register(server: GraphMendServer) -> None:
             raise JsonRpcContentModified("the document has changed")
         try:
             plan = await server.analyses.call(functools.partial(_plan, server, checked, chosen))
-            python = find_interpreter(*_wanted(server, checked.analysis.path))
+            path, project = checked.analysis.path, server.project
+            folder = next(iter(project.roots), os.path.dirname(path))
+            python = interpreter_for(path, project.options.python, folder)
         except (ValueError, OSError) as error:
             return _say(server, f"GraphMend cannot verify this fix: {error}", types.MessageType.Error)
         if plan is None:
@@ -124,14 +125,6 @@ def _plan(server: GraphMendServer, checked: Checked, chosen: Plan) -> planning.P
         return f"{os.path.basename(error.path)}: {error}"
     except ValueError as error:
         return str(error)
-
-
-def _wanted(server: GraphMendServer, path: str) -> tuple[str, str | None]:
-    """A folder and the interpreter named for it: by the editor, else by the configuration."""
-    if server.project.options.python:
-        return next(iter(server.project.roots), os.path.dirname(path)), server.project.options.python
-    config = load_for(path)
-    return (config.root, config.python) if config.python else (os.path.dirname(path), None)
 
 
 def _tell(server: GraphMendServer, report: Report) -> None:

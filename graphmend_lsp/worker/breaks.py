@@ -15,6 +15,7 @@ import torch
 
 from .entries import Call
 from .load import is_library
+from .observe import used_up
 
 _torch: Any = torch
 _AT = re.compile(r"user code at (.+?):(\d+)")
@@ -112,16 +113,11 @@ def count(build: Callable[[], Any], calls: Sequence[Call], training: bool | None
                 entry.train(training)
             function: Any = _torch.compile(entry, backend=counting)
             for call in copy.deepcopy(list(calls)):
-                _consume(function(*call.args, **call.kwargs))
+                used_up(function(*call.args, **call.kwargs))
         except (Exception, SystemExit):
             ran = False
     _torch._dynamo.reset()
     return Counts(len(graphs), list(events), ran)
-
-
-def _consume(value: Any) -> None:
-    if hasattr(value, "__next__"):
-        list(value)
 
 
 @contextlib.contextmanager

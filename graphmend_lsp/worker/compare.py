@@ -10,7 +10,6 @@ import torch
 from .observe import Behaviour, Said
 from .snapshot import Tree, digest
 
-_torch: Any = torch
 _TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 3e-2}
 """Largest deviation of compiled results, relative to the larger of 1, the value and the tensor's largest value.
 

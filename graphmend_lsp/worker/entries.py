@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import random
-import sys
 from types import ModuleType
 from typing import Any, Callable, List, Mapping, NamedTuple, Sequence, cast
 
@@ -12,6 +10,7 @@ import torch
 
 from .channel import Failure
 from .load import described
+from .observe import set_seed
 
 EXAMPLE, KERNEL, CONSTRUCTOR = "example_inputs", "get_inputs", "get_init_inputs"
 """Functions of a file that make inputs: the first two those of a call, the last those of the constructor."""
@@ -29,11 +28,7 @@ Inputs = List[Call]
 
 def seed() -> None:
     """Start all generators anew, so that every process makes the same weights and inputs."""
-    torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
-    random.seed(0)
-    numpy: Any = sys.modules.get("numpy")
-    if numpy is not None:
-        numpy.random.seed(0)
+    set_seed(0)
 
 
 def lookup(module: ModuleType, name: str) -> Any:

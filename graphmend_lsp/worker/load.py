@@ -17,7 +17,7 @@ from typing import Any, Mapping, Sequence
 import torch
 
 from .channel import Failure
-from .snapshot import is_data
+from .snapshot import data_of, holders
 
 _torch: Any = torch
 
@@ -131,12 +131,8 @@ class Globals:
     """What the files hold in globals and attributes of classes, so that each run can begin with it."""
 
     def __init__(self, modules: Sequence[ModuleType]) -> None:
-        self._owners: list[Any] = []
-        for module in modules:
-            self._owners.append(module)
-            fields: dict[str, Any] = vars(module)
-            self._owners += [v for v in fields.values() if isinstance(v, type) and v.__module__ == module.__name__]
-        found = [_data_of(owner) for owner in self._owners]
+        self._holders = [holder for module in modules for _, holder in holders(module)]
+        found = [data_of(holder) for holder in self._holders]
         try:
             self._kept: list[dict[str, Any]] = copy.deepcopy(found)  # at once: an optimizer and its model stay together
         except Exception:  # something that cannot be copied: it stays as the runs leave it
@@ -148,14 +144,9 @@ class Globals:
             fresh = copy.deepcopy(self._kept)
         except Exception:
             return
-        for owner, fields in zip(self._owners, fresh):
+        for holder, fields in zip(self._holders, fresh):
             for name, value in fields.items():
-                setattr(owner, name, value)
-
-
-def _data_of(owner: Any) -> dict[str, Any]:
-    fields: dict[str, Any] = {**vars(owner)}
-    return {name: item for name, item in fields.items() if not name.startswith("__") and is_data(item)}
+                setattr(holder, name, value)
 
 
 def _can_copy(value: Any) -> bool:

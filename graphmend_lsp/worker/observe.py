@@ -13,11 +13,11 @@ import random
 import sys
 import warnings
 from dataclasses import dataclass, field
-from typing import Any, Callable, Generator, Mapping, Sequence, Tuple, TypeVar, cast
+from typing import Any, Callable, Generator, Mapping, Sequence, Tuple, TypeVar
 
 import torch
 
-from .snapshot import Snapshots, Tree, condensed, is_data, map_tensors, placed, tensors_in
+from .snapshot import Snapshots, Tree, condensed, data_of, holders, map_tensors, placed, tensors_in
 
 _torch: Any = torch
 _TORCH_FOLDER = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
@@ -90,7 +90,8 @@ def observe(
     """
     result = Behaviour()
     snapshots = Snapshots()
-    _dynamo_reset(backend)
+    if backend is not None:
+        _torch._dynamo.reset()
     given: Any = copy.deepcopy((tuple(args), dict(kwargs or {})))
     leaves: list[torch.Tensor] = []
     if gradients:
@@ -106,10 +107,10 @@ def observe(
                 owner.train(training)
             at_first = _state(snapshots, entry, modules)  # also so that what is bound anew gets another number
             function: Any = entry if backend is None else _torch.compile(entry, backend=backend)
-            _seed(seed)
+            set_seed(seed)
             outputs: list[Any] = []
             for _ in range(calls):
-                outputs.append(_used_up(function(*given[0], **given[1])))
+                outputs.append(used_up(function(*given[0], **given[1])))
                 result.outputs.append(snapshots.take(outputs[-1]))
             if gradients:
                 _take_gradients(outputs, leaves, owner, result)
@@ -125,12 +126,7 @@ def observe(
     return result
 
 
-def _dynamo_reset(backend: str | None) -> None:
-    if backend is not None:
-        _torch._dynamo.reset()
-
-
-def _used_up(value: Any) -> Any:
+def used_up(value: Any) -> Any:
     """A generator's items: the body of one runs only as it is used."""
     return list(value) if hasattr(value, "__next__") else value
 
@@ -163,7 +159,8 @@ def _take_gradients(outputs: list[Any], leaves: list[torch.Tensor], owner: Any, 
     result.gradients = [None if t.grad is None else t.grad.detach().clone().cpu() for t in [*leaves, *parameters]]
 
 
-def _seed(seed: int) -> None:
+def set_seed(seed: int) -> None:
+    """Start torch's, Python's and NumPy's generators anew."""
     torch.manual_seed(seed)  # pyright: ignore[reportUnknownMemberType]
     random.seed(seed)
     numpy: Any = sys.modules.get("numpy")
@@ -198,16 +195,8 @@ def _state(snapshots: Snapshots, entry: Any, modules: Sequence[Any]) -> dict[str
         tree = snapshots.take(owner)
         found.update({f"self.{name}": part for name, part in tree[3]} if tree[0] == "fields" else {"self": tree})
     for module in modules:
-        for name, value in cast("dict[str, Any]", {**vars(module)}).items():
-            if name.startswith("__"):
-                continue
-            if isinstance(value, type) and value.__module__ == module.__name__:
-                attributes: dict[str, Any] = {**vars(cast("Any", value))}
-                for key, item in attributes.items():
-                    if not key.startswith("__") and is_data(item):
-                        found[f"{module.__name__}.{name}.{key}"] = snapshots.take(item)
-            elif is_data(value):
-                found[f"{module.__name__}.{name}"] = snapshots.take(value)
+        for prefix, holder in holders(module):
+            found.update({f"{prefix}.{name}": snapshots.take(item) for name, item in data_of(holder).items()})
     return found
 
 

@@ -198,6 +198,19 @@ def condensed(before: Tree | None, after: Tree) -> Tree:
     return after
 
 
+def holders(module: Any) -> list[tuple[str, Any]]:
+    """What holds state in a file, by dotted name: the module itself and the classes it defines."""
+    fields: dict[str, Any] = {**vars(module)}
+    classes = [(n, v) for n, v in fields.items() if isinstance(v, type) and v.__module__ == module.__name__]
+    return [(module.__name__, module), *((f"{module.__name__}.{name}", value) for name, value in classes)]
+
+
+def data_of(holder: Any) -> dict[str, Any]:
+    """The globals of a module, or the attributes of a class, that are state."""
+    fields: dict[str, Any] = {**vars(holder)}
+    return {name: item for name, item in fields.items() if not name.startswith("__") and is_data(item)}
+
+
 def is_data(value: object) -> bool:
     """Whether a global is state of the program: not a function, class or module, nor a helper object without fields."""
     return not isinstance(value, _CODE) and Snapshots().take(value)[0] != "opaque"

@@ -10,7 +10,7 @@ import torch
 
 from . import breaks, entries, load, vary
 from .channel import Channel, Failure
-from .compare import Difference, differences
+from .compare import differences
 from .entries import Call, Inputs
 from .observe import Behaviour, observe
 from .vary import Target
@@ -237,8 +237,9 @@ def _counts(build: Callable[[], Any], calls: Inputs) -> dict[str, Any]:
     """Graphs and break events for the first call, in the mode that has more; break sites over all calls."""
     is_module = isinstance(build(), torch.nn.Module)
     modes = (False, True) if is_module else (None,)
-    best, mode = max(((breaks.count(build, calls[:1], m), m) for m in modes), key=lambda pair: len(pair[0].events))
-    events = [event for m in modes for call in calls for event in breaks.count(build, [call], m).events]
+    counted = {mode: [breaks.count(build, [call], mode) for call in calls] for mode in modes}
+    mode, (best, *_) = max(counted.items(), key=lambda item: len(item[1][0].events))
+    events = [event for counts in counted.values() for each in counts for event in each.events]
     sites = {(event.path, event.line): event for event in reversed(events)}  # one line can break for several reasons
     return {
         "graphs": best.graphs,
@@ -292,6 +293,3 @@ def _compared(before: Observed, after: Observed) -> dict[str, Any]:
 
 def _unequal_inputs(old: Behaviour, new: Behaviour) -> bool:
     return bool(differences(Behaviour(arguments=old.given), Behaviour(arguments=new.given)))
-
-
-__all__ = ["Difference", "Run", "run"]
