@@ -131,18 +131,19 @@ def _plan(options: argparse.Namespace, path: str, entry: str) -> Plan:
 
 
 def _options(options: argparse.Namespace, path: str, entry: str) -> Options:
+    from graphmend_lsp.project.inputs import Source, configured
     from graphmend_lsp.verify import plan
 
     backends: list[str] = list(plan.BACKENDS) if options.backend is None else options.backend
     here = os.getcwd()
-    inputs, init = plan.configured(path, entry)
+    inputs, init = configured(path, entry)
     if options.dtype not in (None, *plan.DTYPES):
         raise ValueError(f"--dtype must be one of {', '.join(plan.DTYPES)}")
     return plan.Options(
         tuple(dict.fromkeys(name for name in backends if name not in ("none", "eager"))),
         options.calls,
-        tuple(plan.Source.parse(each, here) for each in options.inputs) or inputs,
-        init if options.init is None else plan.Source.parse(options.init, here),
+        tuple(Source.parse(each, here) for each in options.inputs) or inputs,
+        init if options.init is None else Source.parse(options.init, here),
         options.dtype or "",
         options.device or "",
         options.timeout,

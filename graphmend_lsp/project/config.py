@@ -40,6 +40,8 @@ class LoadedConfig:
     inputs: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """From ``FILE`` or ``FILE::ENTRY`` to functions that make its arguments (``FILE::FUNCTION``)."""
     init_inputs: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    capture: Mapping[str, str] = field(default_factory=dict[str, str])
+    """From ``FILE`` or ``FILE::ENTRY`` to the command whose first call of the entry is profiled."""
     path: str | None = None
 
     @cached_property
@@ -66,6 +68,10 @@ class LoadedConfig:
     def init_inputs_of(self, path: str, entry: str = "") -> tuple[str, ...]:
         """The same for the constructor's arguments."""
         return self._named(self.init_inputs, path, entry)
+
+    def capture_of(self, path: str, entry: str = "") -> str:
+        """The command that calls an entry, else one of its file's; "" for none."""
+        return next(iter(self._named({name: (text,) for name, text in self.capture.items()}, path, entry)), "")
 
     def _named(self, table: Mapping[str, tuple[str, ...]], path: str, entry: str) -> tuple[str, ...]:
         relative = self._relative(path) if table else None
@@ -199,6 +205,7 @@ class _Reader:
             python=self._get("python", _string, None),
             inputs=self._get("inputs", _functions, {}),
             init_inputs=self._get("init-inputs", _functions, {}),
+            capture=self._get("capture", _commands, {}),
             problems=tuple(self.problems),
             path=self.path,
         )
@@ -303,6 +310,16 @@ def _functions(value: Any) -> dict[str, tuple[str, ...]]:
     return found
 
 
+def _commands(value: Any) -> dict[str, str]:
+    """``{"FILE[::ENTRY]" = "python train.py"}``."""
+    found: dict[str, str] = {}
+    for target, command in _table(value).items():
+        if not isinstance(command, str) or not command.strip():
+            raise _Wrong(f'of {target} must be a command such as "python train.py"')
+        found[target.replace("\\", "/")] = command
+    return found
+
+
 def _table(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise _Wrong("must be a table")
@@ -343,6 +360,7 @@ _KEYS = frozenset(
         "python",
         "inputs",
         "init-inputs",
+        "capture",
         "profile",
     )
 )

@@ -13,6 +13,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
 
 from graphmend_lsp.finding import Refusal
+from graphmend_lsp.project.inputs import configured
 from graphmend_lsp.project.interpreter import interpreter_for
 from graphmend_lsp.server.actions import VERIFY
 from graphmend_lsp.server.documents import Checked
@@ -118,7 +119,7 @@ def _plan(server: GraphMendServer, checked: Checked, chosen: Plan) -> planning.P
         return change.message if isinstance(change, Refusal) else "the finding is no longer there"
     texts = {**server.documents.texts(), path: checked.snapshot.source}
     try:
-        inputs, init = planning.configured(path, finding.entry)
+        inputs, init = configured(path, finding.entry)
         options = planning.Options(inputs=inputs, init=init)
         return planning.offer_plan(path, change, finding, offer, texts=texts, options=options)
     except planning.PlanError as error:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphmend_lsp import check as core
 from graphmend_lsp.finding import Change, Finding, Offer
-from graphmend_lsp.project import files, layout
-from graphmend_lsp.project.config import load_for
+from graphmend_lsp.project import files
+from graphmend_lsp.project.inputs import Source
 from graphmend_lsp.project.program import DiskProgram
 from graphmend_lsp.settings import Settings
 from graphmend_lsp.text import apply_edits
 from graphmend_lsp.verify.report import Applied
 
 BACKENDS = ("aot_eager", "inductor")
-INPUT_FUNCTIONS = ("example_inputs", "get_inputs")
-"""What a file may define to say how it is called (``worker.entries``)."""
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 
@@ -28,29 +25,6 @@ class PlanError(Exception):
         super().__init__(message)
         self.path = path
         self.line = line
-
-
-@dataclass(frozen=True)
-class Source:
-    """A function that makes inputs, in a file."""
-
-    path: str
-    function: str
-
-    @classmethod
-    def parse(cls, text: str, folder: str) -> Source:
-        """``FILE::FUNCTION``, the file relative to a folder.
-
-        Raises:
-            ValueError: not of that form, or there is no such file.
-        """
-        path, _, function = text.rpartition("::")
-        if not path or not function.isidentifier():
-            raise ValueError(f"not FILE::FUNCTION: {text!r}")
-        path = os.path.abspath(os.path.join(folder, path))
-        if not os.path.isfile(path):
-            raise ValueError(f"there is no file {path}")
-        return cls(path, function)
 
 
 @dataclass(frozen=True)
@@ -170,23 +144,3 @@ def _read(path: str) -> str:
         return files.read(path).text
     except files.SourceError as error:
         raise PlanError(path, str(error)) from error
-
-
-def configured(path: str, entry: str = "") -> tuple[tuple[Source, ...], Source | None]:
-    """The input functions that the configuration names for a file or for an entry in it, and the constructor's.
-
-    Raises:
-        ValueError: one that is not there.
-    """
-    config = load_for(path)
-    inputs = config.inputs_of(path, entry)
-    init = config.init_inputs_of(path, entry)
-    return (
-        tuple(Source.parse(each, config.root) for each in inputs),
-        Source.parse(init[0], config.root) if init else None,
-    )
-
-
-def module_of(path: str) -> str:
-    """The dotted name that a file is imported by."""
-    return layout.module_name(path)[0]

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from graphmend_lsp.project import layout
+from graphmend_lsp.project.inputs import INPUT_FUNCTIONS, Source, module_of
 from graphmend_lsp.project.process import WorkerError, WorkerProcess
-from graphmend_lsp.verify.plan import INPUT_FUNCTIONS, Plan, Source, module_of
+from graphmend_lsp.verify.plan import Plan
 from graphmend_lsp.verify.report import Counts, Differing, EntryReport, NotCompared, Report
 
 Progress = Callable[[str], None]
