@@ -123,9 +123,12 @@ class Finding:
     @property
     def gb_url(self) -> str | None:
         """PyTorch's page on this kind of break."""
-        if self.gb is None:
-            return None
-        return f"https://meta-pytorch.github.io/compile-graph-break-site/gb/{self.gb.lower()}.html"
+        return gb_url(self.gb)
+
+
+def gb_url(gb: str | None) -> str | None:
+    """PyTorch's page on a kind of graph break by its id ("GB0170"); None without one."""
+    return f"https://meta-pytorch.github.io/compile-graph-break-site/gb/{gb.lower()}.html" if gb else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -344,15 +345,17 @@ class Loader:
             return known[1]
         _, is_package = self.program.module_name(path)
         module = Module(path, parse(text), name, is_package)
-        while len(_CACHE) >= _CACHE_LIMIT:
-            _CACHE.pop(next(iter(_CACHE)))
-        _CACHE[path] = (text, module)
+        with _CACHE_LOCK:  # the language server mends in a thread beside that of the analysis
+            while len(_CACHE) >= _CACHE_LIMIT:
+                _CACHE.pop(next(iter(_CACHE)))
+            _CACHE[path] = (text, module)
         return module
 
 
 _CACHE: dict[str, tuple[str, Module]] = {}
 """Modules of other files by path, a few at a time: neighbours in a run share most of their imports."""
 _CACHE_LIMIT = 96
+_CACHE_LOCK = threading.Lock()
 
 
 # -- names -------------------------------------------------------------------------------------------
