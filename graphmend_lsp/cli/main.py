@@ -17,6 +17,7 @@ COMMANDS = {
     "check": "find the lines that split torch.compile graphs",
     "fix": "mend them where behaviour is provably kept",
     "verify": "run original and mended code and compare what they do",
+    "profile": "compile an entry and measure it, as it is and mended",
     "run": "run a program with its code mended in memory",
     "rule": "explain a rule",
     "server": "start the language server on standard input and output",

@@ -108,3 +108,21 @@ class Progress:
             self._visible = False
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+class Status:
+    """The run at hand on standard error, for a terminal."""
+
+    def __init__(self) -> None:
+        self._on = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+    def __call__(self, text: str) -> None:
+        if self._on:
+            sys.stderr.write(f"\r\x1b[K{text[:100]}")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._on:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

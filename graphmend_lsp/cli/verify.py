@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
 
     reports: list[Report] = []
     failed = False
-    show = _Progress()
+    show = terminal.Status()
     if options.calls < 1:
         terminal.note(["--calls must be at least 1"])
         return EXIT_ERROR
@@ -131,14 +131,14 @@ def _plan(options: argparse.Namespace, path: str, entry: str) -> Plan:
 
 
 def _options(options: argparse.Namespace, path: str, entry: str) -> Options:
-    from graphmend_lsp.project.inputs import Source, configured
+    from graphmend_lsp.project.inputs import DTYPES, Source, configured
     from graphmend_lsp.verify import plan
 
     backends: list[str] = list(plan.BACKENDS) if options.backend is None else options.backend
     here = os.getcwd()
     inputs, init = configured(path, entry)
-    if options.dtype not in (None, *plan.DTYPES):
-        raise ValueError(f"--dtype must be one of {', '.join(plan.DTYPES)}")
+    if options.dtype not in (None, *DTYPES):
+        raise ValueError(f"--dtype must be one of {', '.join(DTYPES)}")
     return plan.Options(
         tuple(dict.fromkeys(name for name in backends if name not in ("none", "eager"))),
         options.calls,
@@ -148,21 +148,3 @@ def _options(options: argparse.Namespace, path: str, entry: str) -> Options:
         options.device or "",
         options.timeout,
     )
-
-
-class _Progress:
-    """The run at hand on standard error, for a terminal."""
-
-    def __init__(self) -> None:
-        self._on = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-
-    def __call__(self, text: str) -> None:
-        if self._on:
-            sys.stderr.write(f"\r\x1b[K{text[:100]}")
-            sys.stderr.flush()
-
-    def clear(self) -> None:
-        """Take the line away."""
-        if self._on:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()

@@ -10,6 +10,8 @@ from graphmend_lsp.project.config import load_for
 
 INPUT_FUNCTIONS = ("example_inputs", "get_inputs")
 """What a file may define to say how it is called (``worker.entries``)."""
+DTYPES = ("float64", "float32", "float16", "bfloat16")
+"""What modules and inputs can be cast to."""
 
 
 @dataclass(frozen=True)

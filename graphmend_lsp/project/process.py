@@ -19,7 +19,9 @@ import graphmend_lsp
 
 _WORKER = os.path.join(os.path.dirname(graphmend_lsp.__file__), "worker")
 _KEPT_LINES = 40
-_POLL_SECONDS = 0.2
+_POLL_SECONDS = 0.1
+_LINE = 8192
+"""Characters of a line at a time: what the user's code prints without a line break is not collected for long."""
 _DROPPED = frozenset(("TORCH_LOGS", "TORCH_TRACE", "TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE"))
 """Variables that would change what is observed."""
 
@@ -79,7 +81,7 @@ class WorkerProcess:
     def _read_errors(self) -> None:
         assert self._process.stderr is not None
         with contextlib.suppress(ValueError, OSError):
-            for line in self._process.stderr:
+            while line := self._process.stderr.readline(_LINE):
                 self._said.append(line.rstrip())
 
     def send(self, message: Mapping[str, Any]) -> None:
@@ -102,9 +104,12 @@ class WorkerProcess:
             if time.monotonic() > deadline:
                 self.kill()
                 raise WorkerError("timeout", "it took too long")
+            ended = self._has_ended()  # before the look at its last words
             try:
                 line = self._lines.get(timeout=_POLL_SECONDS)
             except queue.Empty:
+                if ended:  # but a process that it started still holds the pipe
+                    break
                 continue
             if line is None:
                 break
@@ -112,9 +117,19 @@ class WorkerProcess:
             if event["event"] == "failed":
                 raise WorkerError(str(event["kind"]), str(event["message"]))
             yield event
+        self._end_group()
         code = self._process.wait()
         if code:
             raise WorkerError("died", self._how_it_ended(code))
+
+    def _has_ended(self) -> bool:
+        """Whether the process is gone; it is not reaped, so that its number stays its group's."""
+        if sys.platform == "win32" or self._process.returncode is not None:
+            return self._process.poll() is not None
+        flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        with contextlib.suppress(ChildProcessError):
+            return os.waitid(os.P_PID, self._process.pid, flags) is not None
+        return True
 
     def _how_it_ended(self, code: int) -> str:
         self._readers[1].join(1.0)
@@ -124,15 +139,21 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """End the process and all that it started."""
-        if self._process.poll() is None:
-            with contextlib.suppress(OSError):
-                if sys.platform == "win32":
-                    subprocess.run(
-                        ["taskkill", "/F", "/T", "/PID", str(self._process.pid)], capture_output=True, check=False
-                    )
-                else:
-                    os.killpg(self._process.pid, signal.SIGKILL)
+        if self._process.returncode is None:
+            self._end_group()
             self._process.wait()
+
+    def _end_group(self) -> None:
+        """End what the process started, and itself; not once it is reaped, when its number may be another's."""
+        if self._process.returncode is not None:
+            return
+        with contextlib.suppress(OSError):
+            if sys.platform == "win32":
+                subprocess.run(
+                    ["taskkill", "/F", "/T", "/PID", str(self._process.pid)], capture_output=True, check=False
+                )
+            else:
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def close(self) -> None:
         """End it if it still runs, and close its pipes."""

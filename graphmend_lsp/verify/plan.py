@@ -15,7 +15,6 @@ from graphmend_lsp.text import apply_edits
 from graphmend_lsp.verify.report import Applied
 
 BACKENDS = ("aot_eager", "inductor")
-DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 
 class PlanError(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -49,6 +50,12 @@ class Channel:
         """One line; ``event`` says what it is."""
         self._out.write(json.dumps({"event": event, **fields}) + "\n")
         self._out.flush()
+
+    def flush(self) -> None:
+        """Let nothing that was printed be lost, before the process is left abruptly."""
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):
+                stream.flush()
 
     def receive(self) -> dict[str, Any]:
         """The next message."""

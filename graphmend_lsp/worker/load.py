@@ -39,7 +39,9 @@ class _Loader(importlib.machinery.SourceFileLoader):
 class Overlay(importlib.abc.MetaPathFinder):
     """Finds the files that have another text, those that are not on disk included, wherever an import looks."""
 
-    def __init__(self, texts: Mapping[str, str]) -> None:
+    def __init__(self, texts: Mapping[str, str], packages: Mapping[str, str] | None = None) -> None:
+        """``packages``: top-level names, and the ``__init__.py`` to take for each, wherever else one may be."""
+        self._packages = dict(packages or {})
         self._texts = {os.path.realpath(path): text for path, text in texts.items()}
         for path, text in self._texts.items():  # what tracebacks and inspect.getsource show
             linecache.cache[path] = (len(text), None, text.splitlines(True), path)
@@ -48,6 +50,8 @@ class Overlay(importlib.abc.MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         del target
+        if path is None and fullname in self._packages:
+            return self.spec(fullname, self._packages[fullname])
         tail = fullname.rpartition(".")[2]
         for folder in sys.path if path is None else path:
             base = os.path.join(os.path.realpath(folder or os.curdir), tail)
@@ -58,6 +62,10 @@ class Overlay(importlib.abc.MetaPathFinder):
                     return None
         return None
 
+    def text(self, path: str) -> str | None:
+        """The text that stands for a file."""
+        return self._texts.get(os.path.realpath(path))
+
     def spec(self, fullname: str, path: str) -> importlib.machinery.ModuleSpec | None:
         """How to load the file at ``path`` under a name."""
         real = os.path.realpath(path)
@@ -66,11 +74,11 @@ class Overlay(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_file_location(fullname, real, loader=loader, submodule_search_locations=package)
 
 
-def install(roots: Sequence[str], texts: Mapping[str, str]) -> Overlay:
+def install(roots: Sequence[str], texts: Mapping[str, str], packages: Mapping[str, str] | None = None) -> Overlay:
     """Make imports look in ``roots`` first, and take these texts for files at these absolute paths."""
     sys.dont_write_bytecode = True
     sys.path[:0] = [root for root in roots if root not in sys.path]
-    overlay = Overlay(texts)
+    overlay = Overlay(texts, packages)
     sys.meta_path.insert(0, overlay)
     return overlay
 

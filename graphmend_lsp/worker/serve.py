@@ -8,22 +8,35 @@ from typing import Any
 
 from .channel import Channel, Failure
 
-JOBS = {"verify": "verify"}
+JOBS = {"verify": "verify", "profile": "profile"}
 """The kind of a job, and the module here whose ``run(job, channel)`` does it."""
 
 
+OLDEST = (2, 4)
+"""The first torch release that is supported."""
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split(".")[:2] if part.isdigit())
+
+
 def main() -> int:
-    """Take a job, do it, say how it ended."""
+    """Take a job, do it, say how it ended.  torch is loaded first: who starts two processes has them load at once."""
     channel = Channel()
-    job: dict[str, Any] = channel.receive()
-    if not job:
-        return 0
     try:
         import torch
     except Exception as error:  # missing, or broken in any way
         channel.send("failed", kind="torch", message=f"import torch raised {type(error).__name__}: {error}")
         return 1
-    channel.send("started", torch=torch.__version__)
+    release = str(getattr(torch, "__version__", "0"))
+    if _numbers(release) < OLDEST:
+        needed = ".".join(map(str, OLDEST))
+        channel.send("failed", kind="old-torch", message=f"torch {needed} or later is needed, and this is {release}")
+        return 1
+    channel.send("started", torch=release)
+    job: dict[str, Any] = channel.receive()
+    if not job:
+        return 0
     try:
         package = __name__.rpartition(".")[0]
         importlib.import_module(f"{package}.{JOBS[job['kind']]}").run(job, channel)

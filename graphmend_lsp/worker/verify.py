@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import os
 from typing import Any, Callable, Dict, NamedTuple, Tuple, cast
 
 import torch
@@ -13,6 +11,7 @@ from .channel import Channel, Failure
 from .compare import differences
 from .entries import Call, Inputs
 from .observe import Behaviour, observe
+from .sources import Sources, moved
 from .vary import Target
 
 _torch: Any = torch
@@ -56,7 +55,7 @@ def run(job: dict[str, Any], channel: Channel) -> None:
     overlay = load.install(job["roots"], job["texts"])
     entries.seed()  # a model made while the file is imported
     module = load.import_file(overlay, job["path"], job["name"])
-    sources = _Sources(overlay, job, module)
+    sources = Sources(overlay, job, module)
     modules = [module, *(load.import_file(overlay, path, name) for path, name in job["state"])]
     kept = load.Globals(modules)
     names: list[str] = job["entries"]
@@ -105,58 +104,7 @@ def _no_time(*_: Any) -> float:
     return 0.0
 
 
-class _Sources:
-    """Where entries and their inputs come from."""
-
-    def __init__(self, overlay: load.Overlay, job: dict[str, Any], module: Any) -> None:
-        self._module = module
-        self._target = Target(getattr(torch, job["dtype"]) if job["dtype"] else None, job["device"] or None)
-        self._functions: list[tuple[str, Callable[[], Any]]] = []
-        for path, name, function in job["inputs"]:
-            source = load.import_file(overlay, path, name)
-            self._functions.append((f"{function}() of {os.path.basename(path)}", entries.lookup(source, function)))
-        if not self._functions:
-            for function in (entries.EXAMPLE, entries.KERNEL):
-                if callable(getattr(module, function, None)):
-                    self._functions = [(f"{function}()", getattr(module, function))]
-                    break
-        self._init: Callable[[], Any] | None = getattr(module, entries.CONSTRUCTOR, None)
-        if job["init"]:
-            path, name, function = job["init"]
-            self._init = entries.lookup(load.import_file(overlay, path, name), function)
-
-    def of(self, name: str) -> tuple[Callable[[], Any], Inputs, str]:
-        """How to build an entry, its calls, and where these come from.
-
-        Raises:
-            Failure: there are no inputs, or the entry cannot be built.
-        """
-        if not self._functions:
-            raise Failure(
-                "inputs",
-                f"no inputs: write a function {entries.EXAMPLE}() that returns a tuple of arguments, or name one",
-            )
-        build = entries.builder(self._module, name, self._init)
-        calls = [call for what, make in self._functions for call in entries.calls_of(entries.make(make, what))]
-        build, calls = moved(build, self._target), [vary.moved(call, self._target) for call in calls]
-        try:
-            target = build()
-        except (Exception, SystemExit) as error:
-            raise Failure("build", f"building {name} raised {load.described(error)}") from error
-        for call in calls:
-            try:
-                copy.deepcopy(call)
-            except Exception as error:
-                raise Failure("inputs", f"the arguments cannot be copied: {load.described(error)}") from error
-            if not entries.binds(target, call):
-                raise Failure("inputs", f"the arguments of {self._functions[0][0]} do not fit {name}")
-        return build, calls, ", ".join(what for what, _ in self._functions)
-
-    def modules(self) -> list[str]:
-        return entries.modules_of(self._module)
-
-
-def _chosen(sources: _Sources, named: list[str]) -> tuple[list[str], list[list[str]]]:
+def _chosen(sources: Sources, named: list[str]) -> tuple[list[str], list[list[str]]]:
     """The entries that the inputs are for, outermost modules only; and the others, each with the reason."""
     left_out: list[list[str]] = []
     fitting: dict[str, Any] = {}
@@ -202,21 +150,6 @@ def _plan(build: Callable[[], Any], calls: Inputs, backends: list[str]) -> list[
                 if other.label in ("negated", "with a NaN"):
                     runs += [Run(name, other.call, b, other.ordinary, mode) for b in backends if b == "inductor"]
     return sorted(runs, key=lambda one: one.key[1] == "inductor")
-
-
-def moved(build: Callable[[], Any], target: Target) -> Callable[[], Any]:
-    """The same entry with its module, or its method's, in another dtype or on another device."""
-    if target == Target():
-        return build
-
-    def build_and_move() -> Any:
-        entry = build()
-        owner = getattr(entry, "__self__", entry)
-        if isinstance(owner, torch.nn.Module):
-            owner.to(device=target.device, dtype=target.dtype)
-        return entry
-
-    return build_and_move
 
 
 def _observe(build: Callable[[], Any], one: Run, calls: int, modules: list[Any]) -> Behaviour:
