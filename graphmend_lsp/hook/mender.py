@@ -16,7 +16,7 @@ from graphmend_lsp.hook.cache import Entry
 from graphmend_lsp.hook.options import Options
 from graphmend_lsp.hook.record import RecordedProgram, configuration
 from graphmend_lsp.hook.relocate import relocate
-from graphmend_lsp.hook.trace import Origin, origins
+from graphmend_lsp.origins import Origin, origins
 from graphmend_lsp.project import files, selectors
 from graphmend_lsp.project.config import LoadedConfig
 from graphmend_lsp.project.torch_release import parse_release

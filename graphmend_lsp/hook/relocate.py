@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
-from graphmend_lsp.hook.trace import Origin
+from graphmend_lsp.origins import Origin
 from graphmend_lsp.text import split_lines
 
 _TRIVIAL = (ast.Name, ast.Constant, ast.arg, ast.Pass, ast.alias)

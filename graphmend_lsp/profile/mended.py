@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from graphmend_lsp import check as core
 from graphmend_lsp.finding import Finding
+from graphmend_lsp.origins import origins
 from graphmend_lsp.profile.plan import Mending, Plan
 from graphmend_lsp.profile.report import Applied, Confirmed
 from graphmend_lsp.project import files
@@ -65,8 +66,6 @@ def _settings(plan: Plan, mending: Mending, path: str) -> Settings:
 
 
 def _origins(text: str, rounds: Sequence[Sequence[Edit]]) -> list[Sequence[int]]:
-    from graphmend_lsp.hook.trace import origins
-
     return [[max(1, origin.first) for origin in row] for row in origins(text, rounds)]
 
 

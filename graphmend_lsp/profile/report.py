@@ -5,9 +5,11 @@ Times are seconds of one call, memory is bytes, lines are 1-based lines of the o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar
+
+_T = TypeVar("_T")
 
 VERSION = 1
 """Of the JSON form; it grows only by addition."""
@@ -49,7 +51,8 @@ class Failure:
 class Site:
     """A place where Dynamo broke the graph; ``line`` is 0 where it names none, ``gb`` "" where it has no number.
 
-    ``function`` is the qualified name of the function that the line is in, "" at module level or where unknown.
+    ``events`` is how often it broke there in all calls; ``function`` is the qualified name of the function that the
+    line is in, "" at module level or where unknown.
     """
 
     path: str
@@ -234,13 +237,13 @@ class Report:
         if data.get("version") != VERSION:
             raise ValueError("a report of another version")
         try:
-            known = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
+            known = _known(cls, data)
             known["original"] = _arm(known.get("original"))
             known["mended"] = _arm(known.get("mended"))
             for name in ("failure", "mended_failure"):
-                known[name] = None if known.get(name) is None else Failure(**known[name])
-            known["applied"] = tuple(Applied(**row) for row in known.get("applied", ()))
-            known["findings"] = tuple(Confirmed(**row) for row in known.get("findings", ()))
+                known[name] = _optional(Failure, known.get(name))
+            known["applied"] = _rows(Applied, known.get("applied", ()))
+            known["findings"] = _rows(Confirmed, known.get("findings", ()))
             known["notes"] = tuple(known.get("notes", ()))
             return cls(**known)
         except (TypeError, AttributeError, KeyError) as error:
@@ -259,17 +262,30 @@ def noise(one: Timing | None, other: Timing | None) -> bool:
     return abs(one.median - other.median) <= max(one.spread, other.spread)
 
 
-def _arm(data: Any) -> Arm | None:
+def _known(kind: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that this version knows: a later one may have added some."""
+    return {name: data[name] for name in kind.__dataclass_fields__ if name in data}
+
+
+def _optional(kind: type[_T], data: Mapping[str, Any] | None) -> _T | None:
+    return None if data is None else kind(**_known(kind, data))
+
+
+def _rows(kind: type[_T], rows: Iterable[Mapping[str, Any]]) -> tuple[_T, ...]:
+    return tuple(kind(**_known(kind, row)) for row in rows)
+
+
+def _arm(data: Mapping[str, Any] | None) -> Arm | None:
     if data is None:
         return None
-    row = dict(cast("Mapping[str, Any]", data))
+    row = _known(Arm, data)
     row["graphs"] = tuple(
         Graph(graph["operations"], {path: tuple(lines) for path, lines in graph["lines"].items()})
         for graph in row["graphs"]
     )
-    row["sites"] = tuple(Site(**site) for site in row["sites"])
-    row["recompiles"] = tuple(Recompile(**item) for item in row["recompiles"])
+    row["sites"] = _rows(Site, row["sites"])
+    row["recompiles"] = _rows(Recompile, row["recompiles"])
     for name in ("eager", "compiled"):
-        row[name] = None if row[name] is None else Timing(**row[name])
-    row["launches"] = None if row["launches"] is None else Launches(**row["launches"])
+        row[name] = _optional(Timing, row[name])
+    row["launches"] = _optional(Launches, row["launches"])
     return Arm(**row)

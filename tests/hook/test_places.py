@@ -24,7 +24,7 @@ from graphmend_lsp import check as core
 from graphmend_lsp import hook
 from graphmend_lsp.check import Mended
 from graphmend_lsp.hook.relocate import relocate
-from graphmend_lsp.hook.trace import origins
+from graphmend_lsp.origins import origins
 from graphmend_lsp.text import Edit, Span, apply_edits, split_lines
 
 from .conftest import ROOT, Write
