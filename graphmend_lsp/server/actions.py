@@ -9,6 +9,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
 
 from graphmend_lsp.finding import Finding, Refusal
+from graphmend_lsp.server import stubs
 from graphmend_lsp.server.documents import Checked
 from graphmend_lsp.server.edits import workspace_edit
 from graphmend_lsp.server.plans import Plan, for_all, is_safe
@@ -48,12 +49,12 @@ class Lister:
     def actions(self) -> Iterator[tuple[types.CodeAction, Plan | None]]:
         """The actions with their plans; those without one are complete."""
         here = [f for f in self._checked.analysis.findings if _touch(f.span, self._range)]
-        if self._wants(QUICK_FIX):
+        if self.wants(QUICK_FIX):
             for finding in here:
                 yield from self._quick_fixes(finding)
-        if self._wants(REWRITE):
+        if self.wants(REWRITE):
             yield from self._rewrites(here)
-        if self._wants(FIX_ALL) and any(for_all(f, o) for f in self._checked.analysis.findings for o in f.offers):
+        if self.wants(FIX_ALL) and any(for_all(f, o) for f in self._checked.analysis.findings for o in f.offers):
             snapshot = self._checked.snapshot
             key = FindingKey(snapshot.uri, snapshot.version, "", "", _WHOLE_FILE)
             yield types.CodeAction("GraphMend: Fix all safely fixable breaks", FIX_ALL), Plan("mend-file", key)
@@ -99,14 +100,15 @@ class Lister:
         """What is not offered, greyed out with the reason, for a client that asked for the kind."""
         if self._only is None or not self._server.client.action_disabled:
             return
-        kind = next((each for each in (QUICK_FIX, REWRITE) if self._wants(each)), None)
+        kind = next((each for each in (QUICK_FIX, REWRITE) if self.wants(each)), None)
         for finding in here if kind else ():
             for refusal in finding.refusals:
                 title = _title(finding, refusal.kind.replace("-", " ").replace("_", " ").capitalize())
                 reason = types.CodeActionDisabled(f"{refusal.message} ({refusal.reason})")
                 yield types.CodeAction(title, kind, self._diagnostics(finding), disabled=reason), None
 
-    def _wants(self, kind: str) -> bool:
+    def wants(self, kind: str) -> bool:
+        """Whether the client asks for a kind."""
         return asked_for(kind, self._only)
 
     def _key(self, finding: Finding) -> FindingKey:
@@ -161,15 +163,22 @@ def register(server: GraphMendServer) -> None:
         checked = await server.analyses.of(document) if document is not None and document.is_python else None
         if checked is None:
             return None
-        listed = list(Lister(server, checked, params).actions())
+        lister = Lister(server, checked, params)
+        listed = list(lister.actions())
+        if document is not None and lister.wants(REWRITE):
+            asked = params.context.only is not None
+            job = functools.partial(stubs.at, server, document, params.range, asked=asked)
+            edit = await server.analyses.call(job)
+            if edit is not None:
+                listed.append((types.CodeAction(stubs.TITLE, REWRITE, edit=edit), None))
         if not server.client.action_literals:  # a client of before LSP 3.8 takes commands only
             return [action.command for action, _ in listed if action.command is not None]
         if server.client.lazy_edits:
             for action, plan in listed:
                 action.data = None if plan is None else plan.to_data()
             return [action for action, _ in listed]
-        job = functools.partial(_complete, server, checked, listed)
-        return [*(await server.analyses.call(job) or ())]
+        complete = functools.partial(_complete, server, checked, listed)
+        return [*(await server.analyses.call(complete) or ())]
 
     async def resolve(action: types.CodeAction) -> types.CodeAction:
         if action.data is None:

@@ -26,6 +26,11 @@ class Analyses:
         self._server = server
         self._generation = 0
 
+    @property
+    def generation(self) -> int:
+        """Changes with everything outside the documents."""
+        return self._generation
+
     def invalidate(self) -> None:
         """Something outside the documents changed: a file, a setting."""
         self._generation += 1

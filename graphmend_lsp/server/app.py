@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from lsprotocol import types
 
-from graphmend_lsp.server import actions, commands, diagnostics, hover, verify
+from graphmend_lsp.server import actions, commands, diagnostics, hints, hover, lenses, profile, reports, verify
 from graphmend_lsp.server.session import GraphMendServer
 
 USAGE = "usage: graphmend server [--stdio] [--clientProcessId=N]"
@@ -21,9 +21,11 @@ def create() -> GraphMendServer:
 
     def initialize(params: types.InitializeParams) -> None:
         server.begin(params)
+        for feature in (lenses, hints):  # only where the client has it
+            feature.register(server)
 
     server.feature(types.INITIALIZE)(initialize)
-    for feature in (diagnostics, actions, hover, commands, verify):
+    for feature in (diagnostics, actions, hover, commands, verify, profile, reports):
         feature.register(server)
     return server
 

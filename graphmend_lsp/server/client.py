@@ -32,6 +32,13 @@ class Client:
     change_annotations: bool = False
     hover_markdown: bool = False
     progress: bool = False
+    code_lens: bool = False
+    lens_refresh: bool = False
+    inlay_hint: bool = False
+    hint_refresh: bool = False
+    message_actions: bool = False
+    show_document: bool = False
+    apply_edit: bool = False
 
     @classmethod
     def of(cls, capabilities: types.ClientCapabilities, encoding: str) -> Client:
@@ -63,6 +70,13 @@ class Client:
             create_files="create" in operations,
             change_annotations=document_changes and has(f"{edit}.change_annotation_support"),
             progress=has("window.work_done_progress"),
+            code_lens=_get(capabilities, "text_document.code_lens") is not None,
+            lens_refresh=has("workspace.code_lens.refresh_support"),
+            inlay_hint=_get(capabilities, "text_document.inlay_hint") is not None,
+            hint_refresh=has("workspace.inlay_hint.refresh_support"),
+            message_actions=_get(capabilities, "window.show_message") is not None,
+            show_document=has("window.show_document.support"),
+            apply_edit=has("workspace.apply_edit"),
             hover_markdown="markdown" in names("text_document.hover.content_format"),
         )
 

@@ -1,4 +1,4 @@
-"""Push diagnostics: the findings of each open document, with its version."""
+"""Push diagnostics: the findings and the measured breaks of each open document, with its version."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import functools
 from lsprotocol import types
 
 from graphmend_lsp.project import files
-from graphmend_lsp.server import translate
+from graphmend_lsp.server import measured, translate
 from graphmend_lsp.server.documents import Checked, Document
 from graphmend_lsp.server.session import GraphMendServer
 from graphmend_lsp.server.worker import BACKGROUND
@@ -43,9 +43,19 @@ class Publisher:
         if checked is None:
             return
         self._log(document, checked)
-        diagnostics = await self._server.analyses.call(functools.partial(_diagnostics, self._server, checked))
-        if diagnostics is not None and self._server.documents.is_current(checked.snapshot):
-            self.send(document.uri, diagnostics, checked.snapshot.version)
+        answer = await self._server.analyses.call(functools.partial(_diagnostics, self._server, document, checked))
+        if answer is None or not self._server.documents.is_current(checked.snapshot):
+            return
+        diagnostics, differs = answer
+        self.send(document.uri, diagnostics, checked.snapshot.version)
+        if differs:
+            self._server.results.changed(document)
+
+    def publish_again(self, shown: Document | None) -> None:
+        """The profiles have changed: publish all documents but one that is up to date."""
+        for document in self._server.documents:
+            if document is not shown:
+                self.schedule(document)
 
     def send(self, uri: str, diagnostics: list[types.Diagnostic], version: int | None = None) -> None:
         if not self._server.client.diagnostic_version:
@@ -65,8 +75,11 @@ class Publisher:
         document.unparsable = bool(problems)
 
 
-def _diagnostics(server: GraphMendServer, checked: Checked) -> list[types.Diagnostic]:
-    """Runs in the worker: evidence in other files is placed by their text."""
+def _diagnostics(server: GraphMendServer, document: Document, checked: Checked) -> tuple[list[types.Diagnostic], bool]:
+    """Findings and measured breaks, and whether a profile has come or gone stale by what was typed.
+
+    Runs in the worker: evidence in other files is placed by their text.
+    """
     texts: dict[str, LineIndex | None] = {}
 
     def other_text(path: str) -> LineIndex | None:
@@ -75,7 +88,8 @@ def _diagnostics(server: GraphMendServer, checked: Checked) -> list[types.Diagno
         return texts[path]
 
     snapshot = checked.snapshot
-    return [
+    differs = server.results.look()
+    found = [
         translate.diagnostic(
             finding,
             uri=snapshot.uri,
@@ -86,6 +100,7 @@ def _diagnostics(server: GraphMendServer, checked: Checked) -> list[types.Diagno
         )
         for finding in checked.analysis.findings
     ]
+    return found + measured.diagnostics(server, document), differs
 
 
 def _read(server: GraphMendServer, path: str) -> LineIndex | None:
@@ -101,6 +116,7 @@ def _read(server: GraphMendServer, path: str) -> LineIndex | None:
 def register(server: GraphMendServer) -> None:
     """Check and publish whenever a document, or what surrounds it, changes."""
     publisher = Publisher(server)
+    server.results.listeners.append(publisher.publish_again)
 
     def opened(params: types.DidOpenTextDocumentParams) -> None:
         document = server.documents.find(params.text_document.uri)

@@ -12,6 +12,8 @@ from lsprotocol import types
 from pygls.workspace import TextDocument, Workspace
 
 from graphmend_lsp.check import Analysis, ProgramView
+from graphmend_lsp.parse import Parsed
+from graphmend_lsp.profile.targets import Outline
 from graphmend_lsp.server.translate import Positions, path_of, uri_key
 from graphmend_lsp.settings import Settings
 from graphmend_lsp.text import Encoding, LineIndex, split_lines
@@ -61,6 +63,15 @@ class Checked:
     problems: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Outlined:
+    """A snapshot, and what can be profiled in it."""
+
+    snapshot: Snapshot
+    generation: int
+    outline: Outline
+
+
 class Document(TextDocument):
     """A document the client has open.
 
@@ -74,6 +85,9 @@ class Document(TextDocument):
         self.checked: Checked | None = None
         self.pending: tuple[Snapshot, int, asyncio.Future[Checked | None]] | None = None
         self.unparsable = False
+        self.outlined: Outlined | None = None
+        self.clean: Parsed | None = None
+        """The last text without a syntax error."""
 
     @property
     def is_python(self) -> bool:

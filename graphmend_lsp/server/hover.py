@@ -1,7 +1,9 @@
-"""Hover: the whole story of a finding, and a rule's page on its code in a suppression comment."""
+"""Hover: the whole story of a finding, the numbers of a profile on its entry's name, and a rule's page on its code
+in a suppression comment."""
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator
 
@@ -9,15 +11,16 @@ from lsprotocol import types
 
 from graphmend_lsp import rules
 from graphmend_lsp.finding import Finding
-from graphmend_lsp.server.documents import Checked
+from graphmend_lsp.server import measured
+from graphmend_lsp.server.documents import Checked, Document
 from graphmend_lsp.server.session import GraphMendServer
 from graphmend_lsp.server.suppress import code_at
 from graphmend_lsp.text import Span
 
 
-def about(finding: Finding) -> str:
-    """What there is to say of a finding, in Markdown."""
-    parts = [f"**{finding.code} {finding.name}**", finding.message]
+def about(finding: Finding, notes: Iterable[str] = ()) -> str:
+    """What there is to say of a finding, in Markdown; ``notes`` come right after its message."""
+    parts = [f"**{finding.code} {finding.name}**", finding.message, *notes]
     if finding.evidence:
         parts.append("Why it is in a graph:\n" + _list(_steps(finding)))
     if finding.offers:
@@ -68,7 +71,10 @@ def plain(markdown: str) -> str:
     return re.sub(r"\*\*([^*\n]+)\*\*", r"\1", text)
 
 
-def _hover(checked: Checked, line: int, column: int) -> tuple[str, Span] | None:
+def _hover(
+    server: GraphMendServer, document: Document, checked: Checked, line: int, column: int
+) -> tuple[str, Span] | None:
+    """Runs in the worker."""
     here = Span(line, column, line, column)
     found = [finding for finding in checked.analysis.findings if finding.span.contains(here)]
     if found:
@@ -76,15 +82,18 @@ def _hover(checked: Checked, line: int, column: int) -> tuple[str, Span] | None:
         pages = [text for code in codes if (text := page(code)) is not None]
         if len(pages) == 1:  # the finding above has its title
             pages = [re.sub(r"\A# .*\n+", "", pages[0])]
-        texts = [*map(about, found), *pages]
+        texts = [*(about(f, measured.notes(server, document, f)) for f in found), *pages]
         return "\n\n---\n\n".join(texts), found[0].span
+    told = measured.numbers_at(server, document, line, column)
+    if told is not None:
+        return told
     positions = checked.snapshot.positions
     text = positions.index.line(line)[positions.skipped if line == 1 else 0 :]
     code = code_at(text, column)
-    told = page(code[0]) if code is not None else None
-    if code is None or told is None:
+    text = page(code[0]) if code is not None else None
+    if code is None or text is None:
         return None
-    return told, Span(line, code[1], line, code[2])
+    return text, Span(line, code[1], line, code[2])
 
 
 def register(server: GraphMendServer) -> None:
@@ -93,10 +102,11 @@ def register(server: GraphMendServer) -> None:
     async def hover(params: types.HoverParams) -> types.Hover | None:
         document = server.documents.find(params.text_document.uri)
         checked = await server.analyses.of(document) if document is not None and document.is_python else None
-        if checked is None:
+        if document is None or checked is None:
             return None
         positions = checked.snapshot.positions
-        told = _hover(checked, *positions.place(params.position))
+        place = positions.place(params.position)
+        told = await server.analyses.call(functools.partial(_hover, server, document, checked, *place))
         if told is None:
             return None
         text, span = told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import logging
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -33,6 +34,7 @@ class Protocol(LanguageServerProtocol):
 
     exit_code: int | None = None
     """Set by ``exit``: 0 after ``shutdown``, else 1; None as long as the client has not said it."""
+    _token: contextvars.ContextVar[int | str | None] = contextvars.ContextVar("work_done_token", default=None)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -56,6 +58,11 @@ class Protocol(LanguageServerProtocol):
     def adopt(self, workspace: Workspace) -> None:
         """Use ``workspace`` in place of the one pygls made."""
         self._workspace = workspace
+
+    @property
+    def work_done_token(self) -> int | str | None:
+        """What the client called the progress of the command at hand, if it did."""
+        return self._token.get()
 
     @property
     def is_shut_down(self) -> bool:
@@ -97,6 +104,21 @@ class Protocol(LanguageServerProtocol):
         if method == types.INITIALIZE:
             return JsonRpcInvalidRequest("the server is already initialized") if self._workspace else None
         return None if self._workspace else JsonRpcServerNotInitialized("the server is not initialized yet")
+
+    @lsp_method(types.INITIALIZE)
+    def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
+        """Say also that commands report progress, which pygls leaves out."""
+        result = yield from super().lsp_initialize(params)
+        commands = result.capabilities.execute_command_provider
+        if commands is not None:
+            commands.work_done_progress = True
+        return result
+
+    @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
+    def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Generator[Any, Any, Any]:
+        """Keep the token of the progress, of which pygls tells no handler."""
+        self._token.set(params.work_done_token)
+        return (yield from super().lsp_workspace__execute_command(params))
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *args: Any) -> Generator[Any, Any, None]:

@@ -7,7 +7,7 @@ import logging
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar, cast
 
 from lsprotocol import types
@@ -18,9 +18,10 @@ from graphmend_lsp.server.analyses import Analyses
 from graphmend_lsp.server.client import Client
 from graphmend_lsp.server.documents import Documents
 from graphmend_lsp.server.protocol import Protocol
+from graphmend_lsp.server.results import Results
 from graphmend_lsp.server.settings import EditorOptions, Project
 from graphmend_lsp.server.translate import path_of
-from graphmend_lsp.server.worker import Worker, attempt, deliver
+from graphmend_lsp.server.worker import Worker, attempt, deliver, start
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +39,9 @@ class GraphMendServer(LanguageServer):
         self.worker = Worker()
         self.project = Project()
         self.analyses = Analyses(self)
+        self.results = Results(self)
+        self.turn = asyncio.Lock()
+        """Held by what runs the user's code: one at a time, lest they slow each other down."""
         self.ended = threading.Event()
         """Set when the client is gone: whatever still runs for it stops."""
         self._threads: set[threading.Thread] = set()
@@ -75,12 +79,26 @@ class GraphMendServer(LanguageServer):
         for problem in options.problems:
             self.log_once(problem, types.MessageType.Warning)
 
+    def may_run(self, what: str) -> bool:
+        """Whether the user's code may be run; if not, the user hears why."""
+        if not self.project.options.trusted:
+            text = f"GraphMend cannot {what}: it would run code of this workspace, which is not trusted."
+            self.show(text, types.MessageType.Warning)
+        return self.project.options.trusted
+
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run ``work`` beside the message loop; what it raises is reported."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
         return task
+
+    async def refresh(self, request: Callable[[None], Awaitable[None]]) -> None:
+        """Ask the client to ask again; one that refuses shows the old until it asks by itself."""
+        try:
+            await request(None)
+        except Exception as error:
+            logger.debug("refresh: %s", error)
 
     def in_thread(self, job: Callable[[], T]) -> asyncio.Future[T]:
         """Run a long job in a thread of its own; asyncio's executor would keep a server alive whose client is gone."""
@@ -94,7 +112,7 @@ class GraphMendServer(LanguageServer):
 
         thread = threading.Thread(target=work, daemon=True)
         self._threads.add(thread)
-        thread.start()
+        start(thread)
         return future
 
     def end(self) -> None:

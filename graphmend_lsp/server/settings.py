@@ -25,6 +25,8 @@ class EditorOptions:
     problems: tuple[str, ...] = ()
     python: str = ""
     """The interpreter to run the user's code in; a path, or a command."""
+    trusted: bool = True
+    """Whether the user trusts the workspace: else nothing of it is run, not even by a command."""
 
     @classmethod
     def read(cls, raw: object) -> EditorOptions:
@@ -43,13 +45,18 @@ class EditorOptions:
             return cls(problems=(f"settings: {error}",))
         fields: dict[str, Any] = {}
         problems: list[str] = []
-        python = ""
+        python, trusted = "", True
         for name, value in options.items():
             key = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).replace("-", "_").lower()
             if key == "python":
                 python = value if isinstance(value, str) else ""
                 if value is not None and not isinstance(value, str):
                     problems.append(f"setting {name!r}: must be a string")
+                continue
+            if key == "trusted":
+                trusted = value is None or value is True
+                if value is not None and not isinstance(value, bool):
+                    problems.append(f"setting {name!r}: must be true or false; taken as false")
                 continue
             convert = _OPTIONS.get(key)
             if convert is None:
@@ -59,7 +66,7 @@ class EditorOptions:
                     fields[key] = convert(value)
                 except ValueError as error:
                     problems.append(f"setting {name!r}: {error}")
-        return cls(fields, tuple(problems), python)
+        return cls(fields, tuple(problems), python if trusted else "", trusted)
 
 
 def _strings(value: object) -> tuple[str, ...]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import os
-import threading
-import uuid
 from typing import Any
 
 from lsprotocol import types
@@ -18,6 +15,7 @@ from graphmend_lsp.project.interpreter import interpreter_for
 from graphmend_lsp.server.actions import VERIFY
 from graphmend_lsp.server.documents import Checked
 from graphmend_lsp.server.plans import Plan, find
+from graphmend_lsp.server.running import Cancelled, Note, Run
 from graphmend_lsp.server.session import GraphMendServer
 from graphmend_lsp.verify import plan as planning
 from graphmend_lsp.verify.report import Report
@@ -25,54 +23,8 @@ from graphmend_lsp.verify.run import verify
 from graphmend_lsp.verify.text import Writer, counts
 
 
-class _Verification:
-    """One run: a thread that waits for the worker processes, progress, and cancellation."""
-
-    def __init__(self, server: GraphMendServer) -> None:
-        self._server = server
-        self._loop = asyncio.get_running_loop()
-        self._token = f"graphmend-verify-{uuid.uuid4()}"
-        self._stop = threading.Event()
-        self._shown = False
-
-    async def run(self, plan: planning.Plan, python: str, what: str) -> Report:
-        """The report; the processes end if the user or the client cancels, and when the server shuts down."""
-        await self._begin(what)
-        job = functools.partial(verify, plan, python, progress=self._note, cancelled=self._is_cancelled)
-        try:
-            with self._server.wire.stoppable(self._stop.set):
-                return await self._server.in_thread(job)
-        finally:
-            if self._shown:
-                self._server.work_done_progress.end(self._token, types.WorkDoneProgressEnd())
-
-    async def _begin(self, what: str) -> None:
-        if not self._server.client.progress:
-            return
-        progress: Any = self._server.work_done_progress
-        try:
-            await progress.create_async(self._token)
-        except Exception:  # a client that declares it and refuses it: then without
-            return
-        self._shown = True
-        progress.begin(self._token, types.WorkDoneProgressBegin(what, cancellable=True))
-
-    def _is_cancelled(self) -> bool:
-        progress: Any = self._server.work_done_progress
-        token = progress.tokens.get(self._token)
-        gone = self._server.ended.is_set() or self._server.wire.is_shut_down
-        return gone or self._stop.is_set() or (token is not None and token.cancelled())
-
-    def _note(self, text: str) -> None:
-        """Called in the thread."""
-        if self._shown:
-            report = types.WorkDoneProgressReport(message=text)
-            self._loop.call_soon_threadsafe(self._server.work_done_progress.report, self._token, report)
-
-
 def register(server: GraphMendServer) -> None:
-    """Handle the command; one verification runs at a time, the others wait."""
-    turn = asyncio.Lock()
+    """Handle the command."""
 
     async def run(*arguments: Any) -> dict[str, Any] | None:
         try:
@@ -80,6 +32,8 @@ def register(server: GraphMendServer) -> None:
             chosen = Plan.from_data(data)
         except ValueError as error:
             raise JsonRpcInvalidParams(f"{VERIFY}: {error}") from None
+        if not server.may_run("verify this fix"):
+            return None
         document = server.documents.find(chosen.key.uri)
         checked = await server.analyses.of(document) if document is not None else None
         if checked is None:
@@ -95,12 +49,16 @@ def register(server: GraphMendServer) -> None:
             return None
         if isinstance(plan, str):
             return _say(server, f"GraphMend cannot verify this fix: {plan}", types.MessageType.Warning)
-        async with turn:
-            report = await _Verification(server).run(plan, python, "GraphMend: verifying a fix")
+        report = await Run(server, "GraphMend: verifying a fix").run(functools.partial(_verify, plan, python))
         _tell(server, report)
         return report.as_json()
 
     server.command(VERIFY)(run)
+
+
+def _verify(plan: planning.Plan, python: str, note: Note, cancelled: Cancelled) -> Report:
+    """Runs in a thread of its own."""
+    return verify(plan, python, progress=lambda text: note(text, None), cancelled=cancelled)
 
 
 def _say(server: GraphMendServer, text: str, level: types.MessageType) -> None:

@@ -41,6 +41,15 @@ def deliver(
         pass
 
 
+def start(thread: threading.Thread) -> None:
+    """Start a thread that analyses code, with a stack for it: deeply nested code recurses in ``ast.parse``."""
+    previous = threading.stack_size(_STACK_BYTES)
+    try:
+        thread.start()
+    finally:
+        threading.stack_size(previous)
+
+
 class Worker:
     """Runs jobs one after the other in a daemon thread; urgent ones (a user waits) go first.
 
@@ -68,12 +77,8 @@ class Worker:
     def _start(self) -> None:
         if self._thread is not None:
             return
-        previous = threading.stack_size(_STACK_BYTES)  # deeply nested code recurses in ast.parse
-        try:
-            self._thread = threading.Thread(target=self._loop, name="graphmend-analysis", daemon=True)
-            self._thread.start()
-        finally:
-            threading.stack_size(previous)
+        self._thread = threading.Thread(target=self._loop, name="graphmend-analysis", daemon=True)
+        start(self._thread)
 
     def _loop(self) -> None:
         while True:

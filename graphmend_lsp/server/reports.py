@@ -1,0 +1,81 @@
+"""``graphmend.showReport``: the last profile of an entry as a page in the browser."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
+
+from graphmend_lsp.profile import store
+from graphmend_lsp.profile.anchors import Measured
+from graphmend_lsp.project import files
+from graphmend_lsp.server.translate import as_object, path_of, uri_of
+
+if TYPE_CHECKING:
+    from graphmend_lsp.server.session import GraphMendServer
+
+SHOW_REPORT = "graphmend.showReport"
+
+
+async def show(server: GraphMendServer, path: str, entry: str) -> dict[str, str] | None:
+    """Write the page and open it; where it is, or None if there is nothing to show."""
+    page = await server.analyses.call(functools.partial(_write, server, path, entry))
+    if page is None:
+        server.show(f"GraphMend: there is no profile of {entry} to show.", types.MessageType.Warning)
+        return None
+    uri = uri_of(page)
+    opened = False
+    if server.client.show_document:
+        try:
+            result = await server.window_show_document_async(types.ShowDocumentParams(uri, external=True))
+            opened = bool(result.success)
+        except Exception:  # a client that declares it and refuses it
+            opened = False
+    if not opened:
+        server.show(f"GraphMend: the report is in {page}")
+    return {"path": page, "uri": uri}
+
+
+def _write(server: GraphMendServer, path: str, entry: str) -> str | None:
+    """Runs in the worker."""
+    measured = server.results.find(path, entry)
+    if measured is None:
+        return None
+    from graphmend_lsp.profile.html import page  # only when it is wanted
+
+    target = store.file_of(path, entry, ".html")
+    return target if store.write(target, page(measured.report, _texts(server, measured))) else None
+
+
+def _texts(server: GraphMendServer, measured: Measured) -> Mapping[str, str]:
+    """The texts as they were measured; where those were too long to keep, as they are."""
+    if measured.texts:
+        return measured.texts
+    texts = server.documents.texts()
+    for path in {anchor.path for anchor in measured.anchors} - texts.keys():
+        try:
+            texts[path] = files.read(path).text
+        except files.SourceError:
+            continue
+    return texts
+
+
+def register(server: GraphMendServer) -> None:
+    """Handle the command."""
+
+    async def run(*arguments: Any) -> dict[str, str] | None:
+        try:
+            (data,) = arguments
+            fields = as_object(data)
+            uri, entry = fields.get("uri"), fields.get("entry")
+            if not isinstance(uri, str) or not isinstance(entry, str):
+                raise ValueError("expected an object with uri and entry")
+        except ValueError as error:
+            raise JsonRpcInvalidParams(f"{SHOW_REPORT}: {error}") from None
+        return await show(server, os.path.abspath(path_of(uri)), entry)
+
+    server.command(SHOW_REPORT)(run)
