@@ -28,6 +28,7 @@ def _debug(server: GraphMendServer) -> Iterator[str]:
     yield "Workspace roots: " + (", ".join(server.project.roots) or "none")
     yield "Settings from the editor:"
     yield from (f"  {name} = {value!r}" for name, value in server.project.options.fields.items())
+    yield f"  trusted = {server.project.options.trusted}"
     yield from (f"  problem: {problem}" for problem in server.project.options.problems)
     yield "Client capabilities:"
     yield from (f"  {name} = {value!r}" for name, value in dataclasses.asdict(server.client).items())

@@ -44,10 +44,11 @@ class Publisher:
             return
         self._log(document, checked)
         answer = await self._server.analyses.call(functools.partial(_diagnostics, self._server, document, checked))
-        if answer is None or not self._server.documents.is_current(checked.snapshot):
+        if answer is None:
             return
         diagnostics, differs = answer
-        self.send(document.uri, diagnostics, checked.snapshot.version)
+        if self._server.documents.is_current(checked.snapshot):
+            self.send(document.uri, diagnostics, checked.snapshot.version)
         if differs:
             self._server.results.changed(document)
 

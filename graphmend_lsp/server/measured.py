@@ -25,11 +25,12 @@ _STATUS = {"confirmed": "confirmed", "no-break": "ran without a break", "not-rea
 
 def diagnostics(server: GraphMendServer, document: Document) -> list[types.Diagnostic]:
     """The measured breaks in a document, whichever file's entry was profiled, where their function is unchanged."""
-    outlined = server.results.outlined(document)
+    known = server.results.all()
+    outlined = server.results.outlined(document) if known else None
     if outlined is None:
         return []
     found: dict[tuple[int, str, str], list[str]] = {}
-    for measured in server.results.all():
+    for measured in known:
         stale = server.results.stale(measured)
         for site in measured.report.original.sites if measured.report.original is not None else ():
             line = _line(measured, outlined, site.path, site.line)

@@ -120,6 +120,14 @@ class Protocol(LanguageServerProtocol):
         self._token.set(params.work_done_token)
         return (yield from super().lsp_workspace__execute_command(params))
 
+    @lsp_method(types.SHUTDOWN)
+    def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:
+        """Cancel what is pending first: pygls does it while it walks the table that the answers change."""
+        for number, future in list(self._request_futures.items()):
+            if number != self.msg_id and not future.done():
+                future.cancel()
+        return (yield from super().lsp_shutdown(*args))  # pyright: ignore[reportUnknownMemberType]
+
     @lsp_method(types.EXIT)
     def lsp_exit(self, *args: Any) -> Generator[Any, Any, None]:
         """Note the exit code, which pygls swallows, and stop."""

@@ -29,10 +29,12 @@ class Results:
         self._loaded: set[str] = set()
         self._failures: dict[tuple[str, str], Failure] = {}
         self._stale: dict[tuple[str, str], tuple[Measured, bool]] = {}
+        self._untold = False
         self._no_cuda: bool | None = None
 
     def changed(self, document: Document | None = None) -> None:
         """Tell the listeners."""
+        self._untold = False
         for listener in self.listeners:
             listener(document)
 
@@ -108,16 +110,16 @@ class Results:
         return measured.stale(self._current)
 
     def look(self) -> bool:
-        """Whether profiles have come or gone stale since the last look."""
+        """Whether profiles have come or gone stale since the listeners were told; who asked may be gone by then."""
         for document in self._server.documents:
             if document.is_python:
                 self.of(document.snapshot.path)
         now = {
             (measured.report.path, measured.report.entry): (measured, self.stale(measured)) for measured in self.all()
         }
-        differs = now != self._stale
+        self._untold = self._untold or now != self._stale
         self._stale = now
-        return differs
+        return self._untold
 
     def _current(self, path: str) -> Outline | None:
         document = self._server.documents.find(uri_of(path))

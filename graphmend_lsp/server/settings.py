@@ -37,15 +37,17 @@ class EditorOptions:
         """
         if raw is None:
             return cls()
+        trusted = True
         try:
             options = as_object(raw)
+            trusted = _trusted(options.pop("trusted", None))  # beside "settings" it counts, too
             nested = options.get("settings")
             options = options if nested is None else as_object(nested)
         except ValueError as error:
-            return cls(problems=(f"settings: {error}",))
+            return cls(problems=(f"settings: {error}",), trusted=trusted)
         fields: dict[str, Any] = {}
         problems: list[str] = []
-        python, trusted = "", True
+        python = ""
         for name, value in options.items():
             key = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).replace("-", "_").lower()
             if key == "python":
@@ -54,9 +56,7 @@ class EditorOptions:
                     problems.append(f"setting {name!r}: must be a string")
                 continue
             if key == "trusted":
-                trusted = value is None or value is True
-                if value is not None and not isinstance(value, bool):
-                    problems.append(f"setting {name!r}: must be true or false; taken as false")
+                trusted = trusted and _trusted(value)
                 continue
             convert = _OPTIONS.get(key)
             if convert is None:
@@ -67,6 +67,11 @@ class EditorOptions:
                 except ValueError as error:
                     problems.append(f"setting {name!r}: {error}")
         return cls(fields, tuple(problems), python if trusted else "", trusted)
+
+
+def _trusted(value: object) -> bool:
+    """Only what says nothing or yes is trusted; a mistake is not."""
+    return value is None or value is True
 
 
 def _strings(value: object) -> tuple[str, ...]:

@@ -169,15 +169,18 @@ class Wire:
         self.send({"id": self._next_id, "method": "workspace/executeCommand", "params": params})
         return self._next_id
 
-    def answer(self, method: str, timeout: float = TIMEOUT) -> Any:
-        """Wait for a request of the server and answer it with null; its parameters."""
-        while True:
+    def answer(self, method: str, timeout: float = TIMEOUT, result: Any = None) -> Any:
+        """Wait for a request of the server and answer it (with null); its parameters."""
+        waiting = [message for message in self.notifications if message["method"] == method]
+        while not waiting:
             message = self._inbox.get(timeout=timeout)
             assert message is not None, "the server ended"
             if message.get("method") == method:
-                self.send({"id": message["id"], "result": None})
-                return message["params"]
+                waiting.append(message)
             self.notifications.append(message)
+        self.notifications.remove(waiting[0])
+        self.send({"id": waiting[0]["id"], "result": result})
+        return waiting[0].get("params")
 
     def resolve(self, action: Any) -> Any:
         return self.request("codeAction/resolve", action)
@@ -185,6 +188,14 @@ class Wire:
     def hover(self, uri: str, line: int, character: int) -> Any:
         params = {"textDocument": {"uri": uri}, "position": {"line": line, "character": character}}
         return self.request("textDocument/hover", params)
+
+    def lenses(self, uri: str) -> list[Any]:
+        return self.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+
+    def hints(self, uri: str, first: int = 0, last: int = 10_000) -> list[Any]:
+        """The inlay hints on lines from ``first`` to ``last``."""
+        range_ = {"start": {"line": first, "character": 0}, "end": {"line": last, "character": 0}}
+        return self.request("textDocument/inlayHint", {"textDocument": {"uri": uri}, "range": range_})
 
     def command(self, name: str, *arguments: Any) -> Any:
         return self.request("workspace/executeCommand", {"command": name, "arguments": list(arguments)})
@@ -273,6 +284,29 @@ def client_text() -> type[ClientText]:
 def everything() -> dict[str, Any]:
     """Capabilities of a client that can do everything."""
     return EVERYTHING
+
+
+@pytest.fixture(scope="session")
+def profiling() -> dict[str, Any]:
+    """Capabilities of a client that shows profiles, too."""
+    return {
+        "workspace": {
+            **EVERYTHING["workspace"],
+            "applyEdit": True,
+            "codeLens": {"refreshSupport": True},
+            "inlayHint": {"refreshSupport": True},
+        },
+        "textDocument": {**EVERYTHING["textDocument"], "codeLens": {}, "inlayHint": {}},
+        "window": {"workDoneProgress": True, "showMessage": {}, "showDocument": {"support": True}},
+    }
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A cache folder of the test's own, for this process and the servers that it starts."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("GRAPHMEND_CACHE_DIR", str(folder))
+    return folder
 
 
 @pytest.fixture(scope="session")

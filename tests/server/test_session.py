@@ -141,3 +141,19 @@ async def test_typing_and_closing(client: LanguageClient, tmp_path):
     await asyncio.sleep(0)
     client.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri)))
     assert await waiting == []
+
+
+async def test_lenses_and_hints_where_the_editor_has_them(request, client: LanguageClient, tmp_path):
+    uri = (tmp_path / "model.py").as_uri()
+    (tmp_path / "model.py").write_text(MODEL, encoding="utf-8")
+    await opened(client, uri, MODEL)
+    has = client_capabilities(request.node.callspec.params["client"]).text_document
+    assert has is not None
+    document = types.TextDocumentIdentifier(uri)
+    if has.code_lens is not None:
+        (lens,) = await client.text_document_code_lens_async(types.CodeLensParams(document)) or ()
+        assert lens.range.start == types.Position(3, 6)
+        assert lens.command is not None and lens.command.title.startswith("Profile on ")
+    if has.inlay_hint is not None:
+        range_ = types.Range(types.Position(0, 0), types.Position(9, 0))
+        assert not await client.text_document_inlay_hint_async(types.InlayHintParams(document, range_))
