@@ -268,6 +268,32 @@ def test_what_cannot_be_started(opened):
     assert wire.command("graphmend.profile", {"uri": uri + "x", "entry": "Net"}) is None
     shown = [each["message"] for each in wire.seen("window/showMessage")]
     assert "nowhere/python" in shown[0] and "not been saved" in shown[1] and "no file" in shown[2]
+    wire, uri = opened()
+    assert wire.command("graphmend.profile", {"uri": uri, "entry": "Net", "capture": "train.py"}) is None
+    assert "no script" in wire.seen("window/showMessage")[0]["message"]
+
+
+def test_a_program_that_calls_it(opened, tmp_path):
+    (tmp_path / "train.py").write_text("import torch, model\nmodel.Net()(torch.ones(2, 2))\n")
+    wire, uri = opened(NO_INPUTS.replace("of_another_type", "sum"))
+    report = wire.reply(_begin(wire, {"uri": uri, "entry": "Net", "capture": "train.py", **QUICK}, token=1), 300)
+    assert report["failure"] is None and "train.py" in report["inputs"]
+    assert len(report["original"]["graphs"]) == 2
+
+
+def test_what_is_typed_during_the_run(opened, tmp_path):
+    slow = "import time\ntime.sleep(3)\n"
+    wire, uri = opened(_with_pids(tmp_path, slow + MODEL))
+    number = _begin(wire, {"uri": uri, "entry": "Net", **QUICK}, token=1)
+    _pids(tmp_path, time.monotonic() + 120)
+    top = {"line": 0, "character": 0}
+    wire.change(uri, 2, {"range": {"start": top, "end": top}, "text": "import sys\n"})
+    end = {"line": 13, "character": 20}
+    wire.change(uri, 3, {"range": {"start": end, "end": end}, "text": " * 1"})
+    report = wire.reply(number, 300)
+    assert [site["line"] for site in report["original"]["sites"]] == [11]  # of the text that was run
+    (hint,) = wire.hints(uri)
+    assert hint["position"]["line"] == 9 and hint["label"].endswith("(stale)")
 
 
 def test_a_plain_client_gets_the_report_and_a_message(opened):
