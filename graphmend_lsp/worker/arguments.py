@@ -16,7 +16,7 @@ from . import hf_config
 from .demands import Use, first_use, uses, wanted
 from .shapes import SIZES, Spec, Try, annotated, map_specs
 from .signatures import Parameter, parameters, without_none
-from .tensors import MASK, tensors, vocabulary
+from .tensors import FIRST_LAYER, MASK, tensors, vocabulary
 
 _WHOLE = torch.int64
 _CALLABLE: Any = collections.abc.Callable
@@ -129,7 +129,7 @@ def _choice(one: Parameter, use: Use, owner: Any, sizes: dict[str, int]) -> Choi
     if plain is not None and use.spec is None and not (isinstance(plain[0], tuple) and one.name == "hidden_states"):
         return Choice(one.name, plain, True)
     options = tensors(one.name, use, owner)
-    return Choice(one.name, tuple(options), bool(options[0].origin))
+    return Choice(one.name, tuple(options), options[0].origin not in ("", FIRST_LAYER))
 
 
 def _agreed(spec: Spec, demand: Spec | None, sizes: dict[str, int]) -> Spec:
@@ -217,7 +217,7 @@ def calls(entry: Any, want: Wanted) -> Iterator[Try]:
         for option in one.options[1:]:
             yield Try({**{other.name: other.options[0] for other in want.choices}, one.name: option}, want.sizes)
     given = {one.name: one.options[0] for one in want.choices}
-    for one in want.left:  # those with the default None: each alone, then more and more of them
+    for one in sorted(want.left, key=lambda one: not one.known):  # each that is None by default, then more and more
         yield Try({**given, one.name: one.options[0]}, want.sizes)
     for one in want.left:
         given[one.name] = one.options[0]

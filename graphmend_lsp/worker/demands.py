@@ -86,6 +86,13 @@ class _Reader(ast.NodeVisitor):
             if isinstance(target, ast.Name) and root is not None:
                 self._known[target.id] = root
 
+    def visit_If(self, node: ast.If) -> None:
+        known = dict(self._known)
+        self.generic_visit(node)
+        test = node.test
+        if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is):
+            self._known = known  # what replaces a missing argument
+
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self.visit(node.value)
 
@@ -168,11 +175,12 @@ class _Reader(ast.NodeVisitor):
         origin = f"{path}: {type(layer).__name__}"
         known = wanted(layer)
         if known is not None:
-            alike = 2 if isinstance(layer, nn.RNNCellBase) else 3 if isinstance(layer, nn.MultiheadAttention) else 1
-            for value in node.args[:alike]:
+            state = _state(layer)
+            others = [known, known] if isinstance(layer, nn.MultiheadAttention) else [] if state is None else [state]
+            for value, spec in zip(node.args, [known, *others]):
                 root = self._root(value)
                 if root is not None:
-                    self._wants(root, known._replace(origin=origin))
+                    self._wants(root, spec._replace(origin=origin))
         elif self._depth < _DEPTH:
             function, found = _inside(layer, self._depth + 1)
             self._handed_on(found, [one.name for one in parameters(function)], node, path)
@@ -300,6 +308,16 @@ def wanted(layer: nn.Module) -> Spec | None:
         return _convolved(3, dimensions, "")
     width = getattr(layer, "nx", None)  # Conv1D of transformers
     return _last(width, "") if isinstance(width, int) else _scale(layer)
+
+
+def _state(layer: nn.Module) -> Spec | None:
+    """The second argument of a recurrent layer; not that of an LSTM, which is a pair."""
+    if isinstance(layer, (nn.GRUCell, nn.RNNCell)):
+        return Spec(("batch", layer.hidden_size))
+    if isinstance(layer, (nn.GRU, nn.RNN)):
+        number = layer.num_layers * (2 if layer.bidirectional else 1)
+        return Spec((number, "batch" if layer.batch_first else "seq", layer.hidden_size))
+    return None
 
 
 def _scale(layer: nn.Module) -> Spec | None:

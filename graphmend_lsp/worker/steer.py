@@ -42,7 +42,11 @@ def _guard(error: BaseException) -> str:
     if not frames or isinstance(error, TypeError):
         return ""
     path, number = frames[-1].filename, frames[-1].lineno or 0
-    line = "" if path.startswith(_TORCH) else linecache.getline(path, number)
+    if path.startswith(_TORCH):
+        users = [frame for frame in frames if not frame.filename.startswith(_TORCH)]
+        called = isinstance(error, AssertionError) and users  # torch._assert
+        return linecache.getline(users[-1].filename, users[-1].lineno or 0) if called else ""
+    line = linecache.getline(path, number)
     found = re.match(r"\s*(raise|assert)\b", line)
     if found is None:
         return ""
@@ -284,7 +288,7 @@ def _smaller_indices(tried: Try, found: re.Match[str]) -> Iterator[Try]:
     del found
     for high in (10, 2, 1):
         yield tried.changed(_below(high))
-    yield from _alone(tried, lambda spec: with_rank(spec, 1))
+    yield from _alone(tried, lambda spec: spec._replace(shape=("batch",), trailing=0))
     yield tried._replace(sizes={**tried.sizes, "seq": 4})
 
 

@@ -12,6 +12,8 @@ from .demands import Use, wanted
 from .shapes import Spec
 
 _WHOLE = torch.int64
+FIRST_LAYER = "the first layer"
+"""The origin of a mere guess: nothing shows that the parameter is what that layer gets."""
 _HIDDEN = ("batch", "seq", "features")
 
 _IDS = re.compile(r"(^|_)(ids?|idx|tokens?|indices|input_ids|token_ids|sentences?|words?|chars)$")
@@ -40,12 +42,16 @@ def tensors(name: str, use: Use, owner: Any) -> list[Spec]:
         ]
     elif re.search(r"token_type|segment", low):
         options = [Spec(("batch", "seq"), _WHOLE, by_name, 2)]
+    elif low == "cache_position":
+        options = [Spec(("seq",), _WHOLE, by_name, 8)]
     elif re.search(r"position_ids|positions?$|input_pos", low):
         options = [Spec(("batch", "seq"), _WHOLE, by_name, 8), Spec(("seq",), _WHOLE, by_name, 8)]
     elif re.search(r"length|lens$", low):
         options = [Spec(("batch",), _WHOLE, by_name, 8, ones=True)]
     elif re.search(r"time_?steps?$|^t$", low):
         options = [Spec(("batch",), _WHOLE, by_name, 10), Spec(("batch",), origin=by_name)]
+    elif re.search(r"^(dones?|terminated|truncated|resets?|is_first)$", low):
+        options = [Spec(("batch",), torch.bool, by_name), *options]
     elif re.search(r"label|target", low):
         options = [Spec(("batch",), _WHOLE, by_name, 2), Spec(("batch", "seq"), _WHOLE, by_name, 2), *options]
     elif _IDS.search(low):
@@ -116,7 +122,7 @@ def _generic(owner: Any) -> list[Spec]:
         if isinstance(owner, nn.Module)
         else None
     )
-    guesses = [] if first is None else [first._replace(origin="the first layer")]
+    guesses = [] if first is None else [first._replace(origin=FIRST_LAYER)]
     return [*guesses, flat, long, image, ids, line, scalar]
 
 

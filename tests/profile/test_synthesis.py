@@ -327,12 +327,14 @@ def test_recurrent_cell_with_its_state(made_up):
     class Net(nn.Module):
         def __init__(self, input_size: int, hidden_size: int):
             super().__init__()
-            self.cell = nn.GRUCell(input_size, hidden_size)
+            self.cell = nn.GRUCell(input_size, 12)
 
-        def forward(self, x: Tensor, h: Tensor) -> Tensor:
-            return self.cell(x, h)
+        def forward(self, x: Tensor, h, done) -> Tensor:
+            if h is None:
+                h = x.new_zeros(x.shape[0], 12)
+            return self.cell(x, h.masked_fill(done[:, None], 0.0))
     """)
-    assert shapes(found) == [[2, 32], [2, 32]]
+    assert shapes(found) == [[2, 32], [2, 12], [2]]
 
 
 def test_two_networks_of_one_module(made_up):
@@ -481,6 +483,19 @@ def test_a_guard_for_the_side_of_an_image(made_up):
     assert shapes(found) == [[2, 3, 224, 224]]
 
 
+def test_what_torch_asserts_for_the_user(made_up):
+    found = made_up(
+        """
+    def f(x):
+        torch._assert(x.ndim == 1, "a vector")
+        torch._assert((x >= 0).all(), "not negative")
+        return x.sqrt()
+    """,
+        "f",
+    )
+    assert shapes(found) == [[8]] and "positive values" in found.how
+
+
 def test_a_guard_for_sizes_axes_and_dtypes(made_up):
     text = """
     def f(boxes, grid, labels):
@@ -537,6 +552,23 @@ def test_the_users_constructor_arguments(module_of):
     """)
     found = synthesize(module, "Net", module.get_init_inputs)
     assert shapes(found) == [[2, 5]] and "Net(...) from get_init_inputs()" in found.how
+
+
+def test_another_device(made_up):
+    found = made_up(
+        """
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = nn.Linear(3, 3)
+
+        def forward(self, x):
+            assert x.device == self.lin.weight.device
+            return self.lin(x)
+    """,
+        device="cpu:0",
+    )
+    assert shapes(found) == [[2, 3]]
 
 
 def test_arguments_that_the_code_changes_are_given_fresh(made_up):
