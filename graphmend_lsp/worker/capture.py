@@ -14,7 +14,7 @@ import torch
 
 from .channel import Failure
 from .entries import Call
-from .load import described
+from .load import Overlay, described
 
 _HIT = "__graphmend_called__"
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -69,7 +69,7 @@ class Watch:
             watch = self
 
             def calling(module: Any, *args: Any, **kwargs: Any) -> Any:
-                if watch._is_ours(type(module)):
+                if watch._is_ours(module.__class__):
                     watch._meet(module, Call(args, kwargs))
                 return watch._call(module, *args, **kwargs)
 
@@ -118,13 +118,14 @@ class Watch:
         self._found(target, call)
 
 
-def run(program: Program, watch: Watch, texts: Callable[[str], str | None]) -> None:
+def run(program: Program, watch: Watch, overlay: Overlay) -> None:
     """Run a program as ``__main__`` does; returns only if it ended without calling the entry.
 
     Raises:
         Failure: kind "not-reached", how it ended.
     """
-    _patch_loader(watch, texts)
+    overlay.code = watch.code
+    _patch_loader(watch, overlay)
     import builtins
 
     builtins.__dict__[_HIT] = watch.called
@@ -137,7 +138,7 @@ def run(program: Program, watch: Watch, texts: Callable[[str], str | None]) -> N
             sys.path.insert(0, os.getcwd())
             runpy.run_module(program.module, run_name="__main__", alter_sys=True)
         else:
-            _run_script(program.script, watch, texts)
+            _run_script(program.script, watch, overlay)
     except SystemExit as stop:
         if stop.code not in (None, 0):
             how += f" (exit status {stop.code})"
@@ -150,14 +151,14 @@ def run(program: Program, watch: Watch, texts: Callable[[str], str | None]) -> N
     raise Failure("not-reached", how)
 
 
-def _run_script(path: str, watch: Watch, texts: Callable[[str], str | None]) -> None:
+def _run_script(path: str, watch: Watch, overlay: Overlay) -> None:
     sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
     main = types.ModuleType("__main__")
     main.__dict__.update(__file__=path, __builtins__=__builtins__)
     sys.modules["__main__"] = main
     code = watch.code(path)
     if code is None:
-        text: Any = texts(path)
+        text: Any = overlay.text(path)
         if text is None:
             with open(path, "rb") as stream:
                 text = stream.read()
@@ -165,14 +166,14 @@ def _run_script(path: str, watch: Watch, texts: Callable[[str], str | None]) -> 
     exec(code, main.__dict__)
 
 
-def _patch_loader(watch: Watch, texts: Callable[[str], str | None]) -> None:
+def _patch_loader(watch: Watch, overlay: Overlay) -> None:
     """Files that are loaded by path come here as well; a finder sees only what ``import`` looks for."""
     loader: Any = importlib.machinery.SourceFileLoader
     before = loader.get_code
 
     def get_code(self: Any, fullname: str) -> Any:
         path = self.get_filename(fullname)
-        text = texts(path)
+        text = overlay.text(path)
         code = watch.code(path)
         if code is None and text is not None:
             code = compile(text, path, "exec", dont_inherit=True)
@@ -183,13 +184,13 @@ def _patch_loader(watch: Watch, texts: Callable[[str], str | None]) -> None:
 
 def _definition(tree: ast.AST, name: str) -> ast.AST | None:
     """The last definition of a qualified name, also in branches."""
-    found: ast.AST | None = tree
+    found = tree
     for part in name.split("."):
         if part == "<locals>":
             continue
         candidates = [
             node
-            for node in _inside(cast("ast.AST", found))
+            for node in _inside(found)
             if isinstance(node, (*_Function, ast.ClassDef)) and node.name == part
         ]
         if not candidates:

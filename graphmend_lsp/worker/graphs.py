@@ -65,7 +65,7 @@ def compiled(function: Any, calls: Sequence[Callable[[], Call]]) -> Compiled:
     counters: Any = importlib.import_module("torch._dynamo.utils").counters
     _torch._dynamo.reset()
     counters.clear()
-    known = len(metrics())
+    known = len(list(metrics()))
     modules: list[Any] = []
 
     def noting(module: Any, example_inputs: Any) -> Any:
@@ -92,7 +92,7 @@ def compiled(function: Any, calls: Sequence[Callable[[], Call]]) -> Compiled:
         list(heard.breaks),
         list(heard.recompiles),
         max(0, frames["total"] - frames["ok"]) if "total" in frames else None,
-        _guards(metrics()[known:]),
+        _guards(list(metrics())[known:]),
         error,
     )
     _torch._dynamo.reset()
@@ -116,8 +116,12 @@ def _graph(module: Any) -> Graph:
 def _metrics() -> Callable[[], list[Any]]:
     """Dynamo's list of what it compiled, which is private and may be gone."""
     utils: Any = importlib.import_module("torch._dynamo.utils")
-    get = getattr(utils, "get_compilation_metrics", None)
-    return (lambda: list(get())) if callable(get) else list
+    found: Callable[[], list[Any]] = getattr(utils, "get_compilation_metrics", _none_known)
+    return found
+
+
+def _none_known() -> list[Any]:
+    return []
 
 
 def _guards(metrics: list[Any]) -> int | None:

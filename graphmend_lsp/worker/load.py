@@ -12,7 +12,7 @@ import os
 import sys
 import traceback
 from types import CodeType, ModuleType
-from typing import Any, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 import torch
 
@@ -25,15 +25,21 @@ _torch: Any = torch
 class _Loader(importlib.machinery.SourceFileLoader):
     """Loads a file whose text is given; nothing is read from or written to ``__pycache__``."""
 
-    def __init__(self, fullname: str, path: str, text: str) -> None:
+    def __init__(self, fullname: str, path: str, text: str, code: Callable[[str], CodeType | None]) -> None:
         super().__init__(fullname, path)
         self._text = text
+        self._code = code
 
     def get_code(self, fullname: str) -> CodeType:
-        return compile(self._text, self.path, "exec", dont_inherit=True)
+        return self._code(self.path) or compile(self._text, self.path, "exec", dont_inherit=True)
 
     def get_source(self, fullname: str) -> str:
         return self._text
+
+
+def _no_code(path: str) -> CodeType | None:
+    del path
+    return None
 
 
 class Overlay(importlib.abc.MetaPathFinder):
@@ -42,6 +48,8 @@ class Overlay(importlib.abc.MetaPathFinder):
     def __init__(self, texts: Mapping[str, str], packages: Mapping[str, str] | None = None) -> None:
         """``packages``: top-level names, and the ``__init__.py`` to take for each, wherever else one may be."""
         self._packages = dict(packages or {})
+        self.code: Callable[[str], CodeType | None] = _no_code
+        """Gives the code for a file in place of its own, or None."""
         self._texts = {os.path.realpath(path): text for path, text in texts.items()}
         for path, text in self._texts.items():  # what tracebacks and inspect.getsource show
             linecache.cache[path] = (len(text), None, text.splitlines(True), path)
@@ -70,7 +78,7 @@ class Overlay(importlib.abc.MetaPathFinder):
         """How to load the file at ``path`` under a name."""
         real = os.path.realpath(path)
         package = [os.path.dirname(real)] if os.path.basename(real) == "__init__.py" else None
-        loader: Any = _Loader(fullname, real, self._texts[real]) if real in self._texts else None
+        loader: Any = _Loader(fullname, real, self._texts[real], self.code) if real in self._texts else None
         return importlib.util.spec_from_file_location(fullname, real, loader=loader, submodule_search_locations=package)
 
 

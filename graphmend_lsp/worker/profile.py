@@ -100,7 +100,7 @@ def _capture(job: dict[str, Any], channel: Channel, overlay: load.Overlay, devic
 
     channel.send("stage", stage="program")
     watch = capture.Watch(job["path"], job["entry"], text, found)
-    capture.run(program, watch, overlay.text)
+    capture.run(program, watch, overlay)
 
 
 def _copied(target: Any) -> tuple[Any, bool]:
