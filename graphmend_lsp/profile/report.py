@@ -178,6 +178,8 @@ class Report:
     """The mode of the module; None for a function."""
     original: Arm | None = None
     mended: Arm | None = None
+    compared: bool = True
+    """Whether mended code was asked for."""
     failure: Failure | None = None
     mended_failure: Failure | None = None
     applied: tuple[Applied, ...] = ()

@@ -54,7 +54,9 @@ def profile(
     started = time.monotonic()
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     options = plan.options
-    report = Report(plan.path, plan.entry, python=python, when=now, backend=options.backend if options.timing else "")
+    backend = options.backend if options.timing else ""
+    compared = plan.mending is not None
+    report = Report(plan.path, plan.entry, python=python, when=now, backend=backend, compared=compared)
     run = _Run(plan, python, folder, progress, cancelled)
     try:
         report = run.report(report)

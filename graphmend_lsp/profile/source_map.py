@@ -85,7 +85,8 @@ class SourceMap:
             for site in arm.sites:
                 if site.path and site.line:
                     key = (site.path, site.line, site.reason, site.gb)
-                    foreseen = f" ({found(self._report, site)})" if name == "original" else ""
+                    said = found(self._report, site) if name == "original" else ""
+                    foreseen = f" ({said})" if said else ""
                     breaking.setdefault(key, []).append(f"{name}{foreseen}")
         for (path, line, reason, gb), names in breaking.items():
             marks = self._of(path)

@@ -123,11 +123,12 @@ class Writer:
 
     def _sites(self, verb: str, report: Report, arm: Arm) -> Iterator[str]:
         for site in arm.sites[:_MOST]:
-            again = f"{counted(site.events, 'time')}, " if site.events > 1 else ""
+            again = counted(site.events, "time") if site.events > 1 else ""
+            more = ", ".join(part for part in (again, found(report, site)) if part)
             number = f" {site.gb}" if site.gb else ""
             yield (
                 f"  {self.paint(verb, 'yellow')}: {self._where(site)}: {one_line(site.reason)}{number}"
-                f" ({again}{found(report, site)})"
+                f"{f' ({more})' if more else ''}"
             )
         yield from _more(len(arm.sites))
 

@@ -67,7 +67,7 @@ def timed(arm: Arm | None) -> bool:
 
 def why_not_mended(report: Report) -> str:
     """Why there is no mended arm, or "" if there is one."""
-    if report.mended is not None or report.original is None:
+    if report.mended is not None or report.original is None or not report.compared:
         return ""
     if report.mended_failure is not None:
         return f"mended not measured: {one_line(report.mended_failure.message)}"
@@ -105,8 +105,10 @@ def confirming(report: Report, site: Site) -> tuple[str, ...]:
 
 
 def found(report: Report, site: Site) -> str:
-    """Whether the static analysis had foreseen a break site, in words."""
+    """Whether the static analysis had foreseen a break site, in words; "" where it was not asked."""
     codes = confirming(report, site)
+    if not report.compared:
+        return ""
     return f"found by {', '.join(codes)}" if codes else "no finding on this line"
 
 

@@ -75,24 +75,24 @@ class _Collector(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
         if "raph break" in text:
-            self.heard.breaks.append(self._broken(text))
+            cause = record.exc_info[1] if record.exc_info else None
+            self.heard.breaks.append(self._broken(text, "" if cause is None else str(cause)))
         elif "ecompil" in text.partition("\n")[0]:
             self.heard.recompiles.append(_recompiled(text))
 
-    def _broken(self, text: str) -> Break:
+    def _broken(self, text: str, cause: str) -> Break:
         at, frames = _AT.search(text), _FRAME.findall(text)
         path, line = (at[1], at[2]) if at else frames[-1] if frames else ("", "0")
         users = [(p, n) for p, n in frames if not self._is_foreign(p)]
         if users and self._is_foreign(path):  # e.g. inside logging: the user's line that leads there
             path, line = users[-1]
         gb, title, reason = _GB.search(text), _TITLE.search(text), _REASON.search(text)
-        words = (
-            title[1].rpartition("Reason:")[2].strip()
-            if title
-            else reason[1].strip()
-            if reason
-            else text.strip().partition("\n")[0]
-        )
+        if title:
+            words = title[1].rpartition("Reason:")[2].strip()
+        elif reason:
+            words = reason[1].strip()
+        else:  # releases before 2.7 have the reason in the exception
+            words = (cause or text).strip().partition("\n")[0]
         where = os.path.abspath(path) if path else ""
         return Break(where, int(line), words[:200], f"GB{gb[1]}" if gb else "")
 

@@ -189,9 +189,7 @@ def _definition(tree: ast.AST, name: str) -> ast.AST | None:
         if part == "<locals>":
             continue
         candidates = [
-            node
-            for node in _inside(found)
-            if isinstance(node, (*_Function, ast.ClassDef)) and node.name == part
+            node for node in _inside(found) if isinstance(node, (*_Function, ast.ClassDef)) and node.name == part
         ]
         if not candidates:
             return None

@@ -11,7 +11,7 @@ import torch
 from . import entries, load, vary
 from .channel import Failure
 from .entries import Inputs
-from .vary import Target
+from .vary import Target, entry_moved
 
 
 class Sources:
@@ -46,7 +46,7 @@ class Sources:
 
             made = synthesis.synthesize(self._module, name, self._init, self._target.device or "")
             calls = [vary.moved(call, self._target) for call in made.calls]
-            return moved(made.build, self._target), calls, made.how
+            return entry_moved(made.build, self._target), calls, made.how
         if not self._functions:
             raise Failure(
                 "inputs",
@@ -54,7 +54,7 @@ class Sources:
             )
         build = entries.builder(self._module, name, self._init)
         calls = [call for what, make in self._functions for call in entries.calls_of(entries.make(make, what))]
-        build, calls = moved(build, self._target), [vary.moved(call, self._target) for call in calls]
+        build, calls = entry_moved(build, self._target), [vary.moved(call, self._target) for call in calls]
         try:
             target = build()
         except (Exception, SystemExit) as error:
@@ -70,18 +70,3 @@ class Sources:
 
     def modules(self) -> list[str]:
         return entries.modules_of(self._module)
-
-
-def moved(build: Callable[[], Any], target: Target) -> Callable[[], Any]:
-    """The same entry with its module, or its method's, in another dtype or on another device."""
-    if target == Target():
-        return build
-
-    def build_and_move() -> Any:
-        entry = build()
-        owner = getattr(entry, "__self__", entry)
-        if isinstance(owner, torch.nn.Module):
-            owner.to(device=target.device, dtype=target.dtype)
-        return entry
-
-    return build_and_move

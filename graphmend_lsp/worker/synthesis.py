@@ -6,10 +6,8 @@ import asyncio
 import contextlib
 import copy
 import inspect
-import io
 import logging
 import time
-import warnings
 from types import ModuleType
 from typing import Any, Callable, Generator, Iterator, Mapping, NamedTuple, Sequence
 
@@ -17,6 +15,7 @@ import torch
 from torch import nn
 
 from . import arguments, entries, vary
+from .breaks import silent
 from .channel import Failure
 from .constructor import Construction, Unknown, constructions
 from .entries import Call, Inputs
@@ -24,6 +23,7 @@ from .load import described
 from .observe import used_up
 from .shapes import Spec, Try, map_specs, shown
 from .steer import next_tries
+from .vary import entry_moved
 
 TRIES = 24
 SECONDS = 20.0
@@ -122,7 +122,7 @@ def _built(
     for number, (way, text, guessed) in enumerate(ways):
         if not budget.allows():
             return
-        build = on_device(entries.builder(module, name, way), device)
+        build = entry_moved(entries.builder(module, name, way), vary.Target(device=device or None))
         try:
             with _quiet():
                 entry = build()
@@ -166,21 +166,6 @@ def _copies(way: Construction) -> Callable[[], Mapping[str, Any]]:
     return lambda: copy.deepcopy(dict(way.arguments))
 
 
-def on_device(build: Callable[[], Any], device: str) -> Callable[[], Any]:
-    """The same entry with its module, or its method's, on another device."""
-    if not device:
-        return build
-
-    def build_there() -> Any:
-        entry = build()
-        owner = getattr(entry, "__self__", entry)
-        if isinstance(owner, nn.Module):
-            owner.to(device=device)
-        return entry
-
-    return build_there
-
-
 # -- calls -------------------------------------------------------------------------------------------
 
 
@@ -206,7 +191,7 @@ def _search(made: _Made, places: tuple[str, ...], problems: list[_Problem], budg
             error = _confirm(made.build, call, places, fresh=len(seen) > 1)
         if error is None:
             where = vary.Target(None, places[-1] or None)
-            return Synthesized(on_device(made.build, places[-1]), [vary.moved(call, where)], _how(made, tried))
+            return Synthesized(entry_moved(made.build, where), [vary.moved(call, where)], _how(made, tried))
         problems.append(_Problem(f"{made.text} called with {_listed(tried)}", error, (*made.guessed, *unknown)))
         now = described(error)
         if now != before:  # else what was changed had nothing to do with it
@@ -217,7 +202,7 @@ def _search(made: _Made, places: tuple[str, ...], problems: list[_Problem], budg
 def _confirm(build: Callable[[], Any], call: Call, places: tuple[str, ...], fresh: bool) -> BaseException | None:
     """Run the call with the entry made anew, as calls that raised may have changed it, and where it is to run."""
     for place in places if fresh else places[1:]:
-        entry = on_device(build, place)()
+        entry = entry_moved(build, vary.Target(device=place or None))()
         error = _run(entry, vary.moved(call, vary.Target(None, place or None)))
         if error is not None:
             return error
@@ -254,16 +239,12 @@ def _run(entry: Any, call: Call) -> BaseException | None:
 @contextlib.contextmanager
 def _quiet() -> Generator[None]:
     disabled = logging.root.manager.disable
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(warnings.catch_warnings())
-        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
-        stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
-        warnings.simplefilter("ignore")
-        logging.disable(logging.CRITICAL)
-        try:
+    logging.disable(logging.CRITICAL)
+    try:
+        with silent():
             yield
-        finally:
-            logging.disable(disabled)
+    finally:
+        logging.disable(disabled)
 
 
 # -- for the user ------------------------------------------------------------------------------------

@@ -67,6 +67,21 @@ def moved(call: Call, target: Target) -> Call:
     return call if target == Target() else _changed(call, change)
 
 
+def entry_moved(build: Callable[[], Any], target: Target) -> Callable[[], Any]:
+    """The same entry with its module, or its method's, in another dtype or on another device."""
+    if target == Target():
+        return build
+
+    def build_and_move() -> Any:
+        entry = build()
+        owner = getattr(entry, "__self__", entry)
+        if isinstance(owner, torch.nn.Module):
+            owner.to(device=target.device, dtype=target.dtype)
+        return entry
+
+    return build_and_move
+
+
 def _changed(call: Call, change: _Change) -> Call:
     memo: dict[int, Any] = {}  # an argument that is given twice stays one
 

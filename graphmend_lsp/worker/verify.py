@@ -11,8 +11,8 @@ from .channel import Channel, Failure
 from .compare import differences
 from .entries import Call, Inputs
 from .observe import Behaviour, observe
-from .sources import Sources, moved
-from .vary import Target
+from .sources import Sources
+from .vary import Target, entry_moved
 
 _torch: Any = torch
 
@@ -154,7 +154,7 @@ def _plan(build: Callable[[], Any], calls: Inputs, backends: list[str]) -> list[
 
 def _observe(build: Callable[[], Any], one: Run, calls: int, modules: list[Any]) -> Behaviour:
     if one.dtype is not None and one.dtype.is_floating_point:
-        build = moved(build, Target(one.dtype))
+        build = entry_moved(build, Target(one.dtype))
     return observe(
         build,
         *one.call,

@@ -215,11 +215,13 @@ def test_the_worker_ends_with_who_started_it(tmp_path):
     command = [sys.executable, "-m", "graphmend_lsp", "profile", "m.py::f", "--no-timing", "--python", sys.executable]
     process = subprocess.Popen(command, cwd=tmp_path)
     deadline = time.monotonic() + 60
-    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    process.kill()
-    process.wait()
+    try:
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+    finally:
+        process.kill()
+        process.wait()
     pid = int((tmp_path / "pid").read_text())
     while _alive(pid) and time.monotonic() < deadline:
         time.sleep(0.1)
