@@ -1,10 +1,12 @@
 # make demo   see it work: check, mend and compare the example (needs python3 with venv; fetches torch once)
 # make test   everything that is checked before a change is accepted
-# make test-oldest-torch  the runtime's tests on the oldest torch that it supports, in an environment of its own (5 GB)
+# make test-oldest-torch  the runtime and the profiler on the oldest torch supported, in an environment of its own (5 GB)
 # make clean  remove what these made
-# make bench-cases CASES=FOLDER        graphmend verify on labelled cases
+# make bench-cases CASES=FOLDER        graphmend verify and profile on labelled cases
 # make bench-sweep MODELS_PYTHON=...   Dynamo as the judge of the findings, over many architectures (bench/README.md)
 # make bench-differential               10,000 random modules per transformation, mended and compared: hours on 2 cores
+# make bench-profile MODELS_PYTHON=...  graphmend profile on real models, against an independent count (bench/README.md)
+# make gpu-check MODELS_PYTHON=...      the parts of graphmend profile that need a CUDA device; under 6 minutes
 # make bench-table2 MODELS_PYTHON=...  the paper's Table 2 (bench/README.md says what that Python needs)
 
 PYTHON ?= python3
@@ -20,7 +22,7 @@ BIN := $(VENV)/bin
 OLDEST_BIN := $(OLDEST_VENV)/bin
 endif
 
-.PHONY: demo test test-oldest-torch bench-cases bench-differential bench-sweep bench-table2 clean
+.PHONY: demo test test-oldest-torch bench-cases bench-differential bench-profile bench-sweep bench-table2 gpu-check clean
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/python examples/demo.py
@@ -34,14 +36,22 @@ test: $(VENV)/.installed-test
 bench-differential: $(VENV)/.installed-test
 	$(BIN)/python bench/differential/differential.py --report bench/DIFFERENTIAL.md
 
-test-oldest-torch: $(OLDEST_VENV)/.installed-$(OLDEST_TORCH)
+test-oldest-torch: $(OLDEST_VENV)/.installed-$(OLDEST_TORCH) $(VENV)/.installed-test
 	$(OLDEST_BIN)/python -m pytest tests/runtime
+	GRAPHMEND_OTHER_PYTHON=$(abspath $(OLDEST_BIN)/python) $(BIN)/python -m pytest tests/profile/test_releases.py
 
 bench-table2: $(VENV)/.installed-test
 	$(BIN)/python bench/table2 --python $(MODELS_PYTHON)
 
+bench-profile: $(VENV)/.installed-test
+	$(BIN)/python bench/profile --python $(MODELS_PYTHON) --unsafe
+
+gpu-check: $(VENV)/.installed-test
+	$(BIN)/python bench/gpu_check.py --python $(MODELS_PYTHON)
+
 bench-cases: $(VENV)/.installed-test
 	$(BIN)/python bench/cases.py $(CASES)
+	$(BIN)/python bench/profile/cases.py $(CASES)
 
 bench-sweep: $(VENV)/.installed-test
 	$(BIN)/python bench/sweep/sweep.py --python $(MODELS_PYTHON) --report bench/SWEEP.md

@@ -361,6 +361,5 @@ _KEYS = frozenset(
         "inputs",
         "init-inputs",
         "capture",
-        "profile",
     )
 )

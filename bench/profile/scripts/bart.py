@@ -2,6 +2,7 @@ import torch
 from transformers import BartConfig, BartForConditionalGeneration
 
 torch.manual_seed(0)
+torch.set_default_device("cuda" if torch.cuda.is_available() else "cpu")
 sizes = {"encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2, "decoder_attention_heads": 2}
 sizes |= {"vocab_size": 128, "d_model": 64, "encoder_ffn_dim": 128, "decoder_ffn_dim": 128}
 model = BartForConditionalGeneration(BartConfig(**sizes, max_position_embeddings=64)).half().eval()

@@ -2,6 +2,7 @@ import torch
 from transformers import BertConfig, GroundingDinoConfig, GroundingDinoForObjectDetection, SwinConfig
 
 torch.manual_seed(0)
+torch.set_default_device("cuda" if torch.cuda.is_available() else "cpu")
 swin = SwinConfig(
     image_size=32, embed_dim=16, depths=[1, 1], num_heads=[1, 1], window_size=2, out_features=["stage1", "stage2"]
 )
