@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from graphmend_lsp import mend as mending
-from graphmend_lsp.finding import Change, Finding, NewFile, Offer, Problem, Refusal
+from graphmend_lsp.finding import Change, Finding, Internal, NewFile, Offer, Problem, Refusal
 from graphmend_lsp.judge import Judge
 from graphmend_lsp.mend.base import Site
 from graphmend_lsp.model.program import NoProgram, ProgramView, RuntimePlace
@@ -51,6 +51,8 @@ class Analysis:
     """The site of each finding, in the same order."""
     kept: Kept | None = field(default=None, repr=False)
     """What the next check of the file may use again."""
+    internal: tuple[Internal, ...] = ()
+    """Errors of our own, each of which cost one rule or function only."""
 
     def site(self, finding: Finding) -> Site | None:
         for known, site in zip(self.findings, self.sites, strict=False):
@@ -75,10 +77,13 @@ def check(
         problems = (Problem(path, parsed.failure.line, parsed.failure.message),)
     before = previous.kept if previous is not None and previous.path == path else None
     reach = Reach(path, parsed, program or NoProgram(), settings, before)
-    found, kept = Judge(reach, parsed, settings).run()
+    judge = Judge(reach, parsed, settings)
+    found, kept = judge.run()
+    internal = judge.internal
     marks = suppressions(text)
     shown = [(f, s) for f, s in found if not _suppressed(f, marks)]
-    unused = [mark for mark in marks if mark.unused and _judged(mark, settings)]
+    # a comment may hide what an error of ours has cost
+    unused = [mark for mark in marks if mark.unused and _judged(mark, settings) and not internal]
     if settings.wants("GM001"):
         shown += [(_unused(path, mark), None) for mark in unused]
     shown.sort(key=lambda row: (row[0].span, row[0].code))
@@ -91,6 +96,7 @@ def check(
         parsed,
         tuple(s for _, s in shown),
         kept,
+        internal,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -138,3 +139,32 @@ class Problem:
     path: str
     line: int | None
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Internal:
+    """An error of our own that cost one rule, transformation or function at one place; all else was found.
+
+    ``what`` names that part in words, ``error`` the exception with the innermost place, ``trace`` is its traceback.
+    """
+
+    path: str
+    line: int | None
+    what: str
+    error: str
+    trace: str = field(default="", repr=False, compare=False)
+
+    @classmethod
+    def of(cls, path: str, line: int | None, what: str, error: Exception) -> Internal:
+        """The internal error that an exception is."""
+        import traceback
+
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+        trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        return cls(path, line, what, f"{type(error).__name__}: {error}{place}", trace)
+
+    @property
+    def problem(self) -> Problem:
+        """What to tell the user."""
+        return Problem(self.path, self.line, f"internal error in {self.what}: {self.error}; please report")

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, field, replace
 
 from graphmend_lsp import mend as mending
-from graphmend_lsp.finding import EntryName, Evidence, Finding, Severity
+from graphmend_lsp.finding import EntryName, Evidence, Finding, Internal, Severity
 from graphmend_lsp.flow.engine import Engine
 from graphmend_lsp.flow.events import Event, Facts
 from graphmend_lsp.flow.host import SILENT_REGISTRIES
@@ -51,6 +51,7 @@ class Judge:
         self.parsed = parsed
         self.settings = settings
         self.rules = {kind: [r for r in all_rules() if kind in r.kinds] for r in all_rules() for kind in r.kinds}
+        self._failures: dict[tuple[str, str], Internal] = {}
 
     def run(self) -> tuple[list[tuple[Finding, Site | None]], Kept]:
         """The findings, each with its site, and what the next check of the file may use again."""
@@ -69,7 +70,36 @@ class Judge:
         for hit in hits.values():
             key = id(hit.event.function.node)
             hit.others = [f for f in contexts.get(key, []) if f is not hit.facts]
-        return [self._finding(hit) for hit in hits.values()], kept
+        return [made for hit in hits.values() if (made := self._made(hit)) is not None], kept
+
+    @property
+    def internal(self) -> tuple[Internal, ...]:
+        """Errors of our own, each once however many places it was met at."""
+        found = {(failure.what, failure.error): failure for failure in self.reach.internal}
+        return tuple({**found, **self._failures}.values())
+
+    def _failed(self, what: str, event: Event, error: Exception) -> None:
+        chunk = event.function.chunk
+        line = chunk.span(event.stmt).line + self.parsed.by_id[chunk.id].shift
+        failure = Internal.of(self.path, line, what, error)
+        known = self._failures.get((failure.what, failure.error))
+        if known is None or line < (known.line or line):
+            self._failures[failure.what, failure.error] = failure
+
+    def _verdict(self, rule: Rule, event: Event) -> Flag | None:
+        """What a rule says of an event; a mistake in a rule must not cost the other findings."""
+        try:
+            return rule.flag(event)
+        except Exception as error:
+            self._failed(f"rule {rule.code} {rule.name}", event, error)
+            return None
+
+    def _made(self, hit: _Hit) -> tuple[Finding, Site | None] | None:
+        try:
+            return self._finding(hit)
+        except Exception as error:
+            self._failed(f"a finding of {hit.rule.code} {hit.rule.name}", hit.event, error)
+            return None
 
     def _flag(self, region: Region, facts: Facts, hits: dict[tuple[str, int, int], _Hit]) -> None:
         entry = region.entry
@@ -82,7 +112,7 @@ class Judge:
                     continue
                 if _part_of_another(event, calls):
                     continue
-                flag = rule.flag(event)
+                flag = self._verdict(rule, event)
                 if flag is None:
                     continue
                 key = (rule.code, id(flag.node), id(event.node))
@@ -103,7 +133,9 @@ class Judge:
         )
         chunk = event.function.chunk
         shift = self.parsed.by_id[chunk.id].shift
-        offers, refusals = mending.proposals(site)
+        offers, refusals = mending.proposals(
+            site, lambda name, error: self._failed(f"transformation {name}", event, error)
+        )
         statement = chunk.span(event.stmt)
         finding = Finding(
             hit.rule.code,

@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from graphmend_lsp.callers import Search
+from graphmend_lsp.finding import Internal
 from graphmend_lsp.flow.engine import Engine
 from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.model.closure import Closures
@@ -84,6 +85,19 @@ class Reach:
         self._kept: dict[tuple[ast.AST, str], _Reused] = {}
         self._closures = Closures(self.module)
         self._outer: dict[Engine, frozenset[int]] = {}
+        self._failures: list[Internal] = []
+
+    @property
+    def internal(self) -> list[Internal]:
+        """Errors of our own: what they were met in is treated as unknown, or left out."""
+        return [*self._failures, *(failure for failure in map(self._of_engine, self.engine.failures) if failure)]
+
+    def _of_engine(self, failure: tuple[str, str]) -> Internal | None:
+        function, trace = failure
+        error = trace.rstrip().rpartition("\n")[2]
+        if error.startswith("RecursionError"):
+            return None  # code nested too deeply, which is no mistake
+        return Internal(self.path, None, f"the analysis of `{function}`", error, trace)
 
     def regions(self, silent: frozenset[str]) -> tuple[list[Region], Kept]:
         """All regions, those of explicit entries first; ``silent`` are functions whose calls never break."""
@@ -95,7 +109,11 @@ class Reach:
         own = entries(self.module, self.settings.entries, self.engine)
         nodes = {entry.function.node for entry in own}
         found = [(entry, kept) for entry in own if (kept := self._facts(entry)) is not None]
-        found += self._outside(found)
+        try:
+            for pair in self._outside(found.copy()):
+                found.append(pair)
+        except Exception as error:  # what was found so far is good
+            self._failures.append(Internal.of(self.path, None, "the search for callers", error))
         nodes |= {entry.function.node for entry, _ in found}
         found.sort(key=lambda pair: not pair[0].explicit)
         regions = [self._region(entry, kept, nodes) for entry, kept in found]
@@ -110,7 +128,12 @@ class Reach:
             return kept
         kept = self._before.entries.get(key) if self._before is not None else None
         if kept is None or kept.closure != self._closure(function, kept.engine):
-            facts = self.engine.generic(function)
+            try:
+                facts = self.engine.generic(function)
+            except Exception as error:
+                place = f"the analysis of `{function.qualname}`"
+                self._failures.append(Internal.of(self.path, None, place, error))
+                facts = None
             if facts is None:
                 return None
             kept = _Reused(self._closure(function, self.engine), facts, self.engine)

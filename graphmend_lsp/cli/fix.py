@@ -60,6 +60,10 @@ def run(options: argparse.Namespace) -> int:
             mended += fixed.applied
             changed += bool(fixed.applied)
             left += fixed.left
+        if fixed.internal:
+            progress.clear()
+            terminal.complain(fixed.internal)
+            failed = True
         progress.step(done)
     progress.clear()
     terminal.note(entries.unmatched())

@@ -99,6 +99,8 @@ class Fixed:
     problems: tuple[Problem, ...] = ()
     parses: bool = True
     entries: tuple[str, ...] = ()
+    internal: tuple[Problem, ...] = ()
+    """Errors of ours that cost one rule or function: what was mended is right all the same."""
 
 
 class Entries:
@@ -192,7 +194,7 @@ def check_file(job: Job) -> Checked:
         text,
         _extent(analysis),
         analysis.findings,
-        analysis.problems,
+        (*analysis.problems, *(failure.problem for failure in analysis.internal)),
         analysis.unused_suppressions,
         resolved,
         _entries(analysis, job.settings.entries),
@@ -233,16 +235,20 @@ def fix_file(job: Job) -> Fixed:
         return Fixed(job.path, source, source.text, problems=(_internal(job.path, error),))
     left = len(mended.analysis.findings)
     entries = _entries(mended.analysis, job.settings.entries)
+    internal = tuple(failure.problem for failure in mended.analysis.internal)
     if mended.text == source.text:
         problems = tuple(replace(p, message=f"{p.message}; left alone") for p in mended.analysis.problems)
         if problems:
-            return Fixed(job.path, source, source.text, problems=problems, parses=False, entries=entries)
-        return Fixed(job.path, source, source.text, left=left, entries=entries)
+            return Fixed(
+                job.path, source, source.text, problems=problems, parses=False, entries=entries, internal=internal
+            )
+        return Fixed(job.path, source, source.text, left=left, entries=entries, internal=internal)
     if mended.analysis.problems:  # it was analysed before: the edits must have broken it
         broken = mended.analysis.problems[0].message
         reason = f"internal error: the mended text is not valid ({broken}); not written; please report"
         return Fixed(job.path, source, source.text, len(mended.applied), problems=(Problem(job.path, None, reason),))
-    return Fixed(job.path, source, mended.text, len(mended.applied), left, tuple(mended.creates), entries=entries)
+    creates = tuple(mended.creates)
+    return Fixed(job.path, source, mended.text, len(mended.applied), left, creates, entries=entries, internal=internal)
 
 
 def _internal(path: str, error: Exception) -> Problem:

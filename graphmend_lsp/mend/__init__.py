@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Protocol
 
@@ -42,20 +43,34 @@ def transformations() -> tuple[Transformation, ...]:
 MAX_OFFERS = 3
 
 
-def proposals(site: Site) -> tuple[tuple[Offer, ...], tuple[Refusal, ...]]:
+Failed = Callable[[str, Exception], None]
+"""Told of a transformation, by name, that raised: a mistake of ours."""
+
+
+def proposals(site: Site, failed: Failed) -> tuple[tuple[Offer, ...], tuple[Refusal, ...]]:
     """What can be done for a finding: at most three offers, safe ones first, and every refusal."""
     offers: list[Offer] = []
     refusals: list[Refusal] = []
     for transformation in transformations():
-        for item in transformation.propose(site):
+        for item in _proposed(transformation, site, failed):
             (offers if isinstance(item, Offer) else refusals).append(item)  # type: ignore[arg-type]
     offers.sort(key=lambda o: o.safety != "safe")
     return tuple(offers[:MAX_OFFERS]), tuple(dict.fromkeys(refusals))
 
 
+def _proposed(transformation: Transformation, site: Site, failed: Failed) -> list[Offer | Refusal]:
+    """What one transformation offers; a mistake in it must not cost the finding, or what the others offer."""
+    try:
+        return transformation.propose(site)
+    except Exception as error:
+        failed(str(getattr(transformation, "__name__", "")).rpartition(".")[2], error)
+        return []
+
+
 def draft(site: Site, offer: Offer) -> Draft | Refusal:
     """The new text of one offer, its legality proved again."""
     for transformation in transformations():
-        if offer in [o for o in transformation.propose(site) if isinstance(o, Offer)]:
+        proposed = _proposed(transformation, site, lambda name, error: None)  # reported when the finding was made
+        if offer in [o for o in proposed if isinstance(o, Offer)]:
             return transformation.build(site, offer)
     return Refusal(offer.kind, "unsupported", "the code has changed: the offer no longer holds")
