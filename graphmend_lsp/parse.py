@@ -25,6 +25,8 @@ from graphmend_lsp.text import Span, split_lines
 
 BOM = "\ufeff"
 _ids = itertools.count(1)
+_MOST_BLANKED = 8
+"""Blocks with errors that are blanked one after the other, a parse for each."""
 _CODING = re.compile(r"^[ \t\f]*#.*?coding[:=]", re.ASCII)
 
 
@@ -288,6 +290,28 @@ def _around_the_error(text: str, failure: ParseFailure) -> Parsed:
         )
         return Parsed(text, chunks, failure)
     return Parsed(text, (Chunk(next(_ids), text, 1, 1, (), broken=True),), failure)
+
+
+def parsable(text: str) -> tuple[str, ParseFailure | None]:
+    """``text`` with the top-level blocks that do not parse left blank, and the first reason why one does not.
+
+    Where that does not help all of it is blank.  Lines keep their numbers.
+    """
+    lines = split_lines(text)
+    first: ParseFailure | None = None
+    for _ in range(_MOST_BLANKED):
+        try:
+            _tree("".join(lines))
+        except _NotPython as error:
+            failure = error.failure
+        else:
+            return "".join(lines), first
+        first = first or failure
+        if failure.line is None:
+            break
+        for number in range(*_block(lines, failure.line)):
+            lines[number] = _ending(lines[number])
+    return "".join(map(_ending, lines)), first
 
 
 def _ending(line: str) -> str:

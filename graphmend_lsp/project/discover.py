@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from graphmend_lsp.finding import Problem
+from graphmend_lsp.project import layout
 from graphmend_lsp.project.config import LoadedConfig, load_for
 from graphmend_lsp.project.skipped import is_skipped
 
 SUFFIXES = (".py",)
+WITH_NOTEBOOKS = (*SUFFIXES, layout.NOTEBOOK)
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,8 @@ class _Configs:
         yield from dict.fromkeys(p for config in self._by_folder.values() for p in config.problems)
 
 
-def discover(paths: Iterable[str]) -> Discovered:
-    """The Python files at and under ``paths``.
+def discover(paths: Iterable[str], suffixes: tuple[str, ...] = SUFFIXES) -> Discovered:
+    """The Python files at and under ``paths``, or the files with other suffixes.
 
     A file named explicitly is always in; what stands below a folder passes the default and the configured
     exclusions.  Folders that are symbolic links are not entered unless named.
@@ -64,7 +66,7 @@ def discover(paths: Iterable[str]) -> Discovered:
             found[absolute] = configs.of(os.path.dirname(absolute))
             real.add(os.path.realpath(absolute))
             continue
-        for file in _walk(absolute, configs, problems):
+        for file in _walk(absolute, suffixes, configs, problems):
             target = os.path.realpath(file)
             if target not in real:
                 real.add(target)
@@ -73,7 +75,7 @@ def discover(paths: Iterable[str]) -> Discovered:
     return Discovered(ordered, tuple(problems), tuple(configs.problems()))
 
 
-def _walk(top: str, configs: _Configs, problems: list[Problem]) -> Iterator[str]:
+def _walk(top: str, suffixes: tuple[str, ...], configs: _Configs, problems: list[Problem]) -> Iterator[str]:
     pending = [top]
     while pending:
         folder = pending.pop()
@@ -89,7 +91,7 @@ def _walk(top: str, configs: _Configs, problems: list[Problem]) -> Iterator[str]
             if entry.is_dir(follow_symlinks=False):
                 if not (is_skipped(entry.path) or config.excludes(entry.path + "/")):
                     pending.append(entry.path)
-            elif entry.name.endswith(SUFFIXES) and entry.is_file() and not config.excludes(entry.path):
+            elif entry.name.endswith(suffixes) and entry.is_file() and not config.excludes(entry.path):
                 if entry.is_symlink():
                     links.append(entry.path)  # after the plain files: a link to one of them is the same file
                 else:

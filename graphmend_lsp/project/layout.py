@@ -7,11 +7,19 @@ from functools import lru_cache
 
 INSTALLED = ("site-packages", "dist-packages")
 PROJECT_MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+NOTEBOOK = ".ipynb"
+
+
+def is_notebook(path: str) -> bool:
+    return path.endswith(NOTEBOOK)
 
 
 def package_chain(path: str) -> tuple[str, ...]:
-    """The package directories around a file, innermost first; empty for a file outside any package."""
-    return _package_chain(os.path.dirname(os.path.abspath(path)))
+    """The package directories around a file, innermost first; empty for a file outside any package.
+
+    A notebook is outside of all: what it imports starts from its own folder.
+    """
+    return () if is_notebook(path) else _package_chain(os.path.dirname(os.path.abspath(path)))
 
 
 def _package_chain(folder: str) -> tuple[str, ...]:

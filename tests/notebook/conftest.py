@@ -1,0 +1,3 @@
+"""Notebooks as tools write them."""
+
+from __future__ import annotations
