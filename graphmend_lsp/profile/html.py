@@ -85,7 +85,7 @@ def page(report: Report, texts: Mapping[str, str]) -> str:
     name = report.entry or os.path.basename(report.path)
     if report.failure is not None or report.original is None:
         failure = report.failure or Failure("internal", "there are no numbers")
-        body = _header(report, name) + _failed(failure) + _notes(report) + _environment(report)
+        body = _header(report, name) + _failed(failure) + _notes(report) + _output(report) + _environment(report)
         return document(f"{name}: no profile", body)
     original, mended = report.original, report.mended
     source = SourceMap(report, texts)
@@ -106,6 +106,7 @@ def page(report: Report, texts: Mapping[str, str]) -> str:
         + section("Fixes applied", _applied(report, place), "applied")
         + section("Static findings", _findings(report, place), "findings")
         + _notes(report)
+        + _output(report)
         + _environment(report)
         + section("How to read this", _reading(), "reading"),
     )
@@ -280,6 +281,11 @@ def _arms(report: Report) -> Iterator[tuple[str, Arm]]:
 def _notes(report: Report) -> str:
     items = "".join(f"<li>{escaped(note)}</li>\n" for note in report.notes)
     return section("Notes", f"<ul>\n{items}</ul>" if items else "", "notes")
+
+
+def _output(report: Report) -> str:
+    text = "\n".join(report.output)
+    return section("What the code printed last", f"<pre>{escaped(text)}</pre>" if text.strip() else "", "output")
 
 
 def _environment(report: Report) -> str:

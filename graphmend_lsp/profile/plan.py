@@ -73,7 +73,7 @@ class Options:
     training: bool = False
     """In training mode with the backward pass; else in eval mode without gradients.  A captured one stays."""
     compare: bool = True
-    """Measure the mended code, too."""
+    """Measure the mended code, too, if the plan has a ``mending``."""
     timing: bool = True
     """False only counts graphs and breaks: no backend compiles anything."""
     backend: str = "inductor"
@@ -101,6 +101,11 @@ class Plan:
     mending: Mending | None
     texts: Mapping[str, str] = field(default_factory=dict[str, str])
     options: Options = Options()
+
+    @property
+    def compared(self) -> Mending | None:
+        """How to mend, if mended code is to be measured."""
+        return self.mending if self.options.compare else None
 
 
 def configured_options(path: str, entry: str) -> tuple[tuple[Source, ...], Source | None, Capture | None]:

@@ -191,6 +191,8 @@ class Report:
     same_result: bool | None = None
     """Whether their first eager calls returned the same, bit for bit."""
     notes: tuple[str, ...] = ()
+    output: tuple[str, ...] = ()
+    """The last lines that the code printed while it was measured as it is."""
     seconds: float = 0.0
     digest: str = ""
     """Of the source of the entry as it was measured (``store``)."""
@@ -247,6 +249,7 @@ class Report:
             known["applied"] = _rows(Applied, known.get("applied", ()))
             known["findings"] = _rows(Confirmed, known.get("findings", ()))
             known["notes"] = tuple(known.get("notes", ()))
+            known["output"] = tuple(known.get("output", ()))
             return cls(**known)
         except (TypeError, AttributeError, KeyError) as error:
             raise ValueError(f"not a report: {error}") from None

@@ -55,14 +55,14 @@ def profile(
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     options = plan.options
     backend = options.backend if options.timing else ""
-    compared = plan.mending is not None
+    compared = plan.compared is not None
     report = Report(plan.path, plan.entry, python=python, when=now, backend=backend, compared=compared)
     run = _Run(plan, python, folder, progress, cancelled)
     try:
         report = run.report(report)
     except WorkerError as error:
         report = replace(report, failure=run.failure(error))
-    return replace(report, seconds=round(time.monotonic() - started, 1))
+    return replace(report, output=run.output, seconds=round(time.monotonic() - started, 1))
 
 
 class _Run:
@@ -75,6 +75,8 @@ class _Run:
         self._progress = progress
         self._cancelled = cancelled
         self._deadline = time.monotonic() + plan.options.timeout
+        self.output: tuple[str, ...] = ()
+        """The last lines that the original printed."""
 
     def report(self, report: Report) -> Report:
         """The report filled in.
@@ -82,7 +84,7 @@ class _Run:
         Raises:
             WorkerError: the original could not be measured.
         """
-        plan, mending = self._plan, self._plan.mending
+        plan, mending = self._plan, self._plan.compared
         with contextlib.ExitStack() as stack:
             scratch = stack.enter_context(
                 tempfile.TemporaryDirectory(prefix="graphmend-profile-", ignore_cleanup_errors=True)
@@ -90,8 +92,11 @@ class _Run:
             self._progress(_STAGES["start"][1], 0)
             first = stack.enter_context(self._worker(scratch, "original"))
             second = stack.enter_context(self._worker(scratch, "mended")) if mending is not None else None
-            read = self._follow(first, "original", Mended({}, {}, (), 0, ()))
-            first.close()
+            try:
+                read = self._follow(first, "original", Mended({}, {}, (), 0, ()))
+            finally:
+                first.close()
+                self.output = first.last_lines()
             arm = read.arm()
             report = replace(
                 report,
@@ -153,7 +158,7 @@ class _Run:
         """
         process.send(self._job({**self._plan.texts, **mended.texts}))
         reader = Reader(mended, self._plan.texts)
-        halves = self._plan.mending is not None
+        halves = self._plan.compared is not None
         for event in process.events(self._deadline, self._cancelled):
             if event["event"] == "stage" and event["stage"] in _STAGES:
                 done, text = _STAGES[event["stage"]]

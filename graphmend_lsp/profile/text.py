@@ -27,6 +27,8 @@ from graphmend_lsp.profile.words import (
 )
 
 _MOST = 20
+_LAST = 8
+"""Lines of output that a failure shows."""
 
 
 class Paint(Protocol):
@@ -79,6 +81,8 @@ class Writer:
             yield from (f"  {one_line(line, 500)}" for line in report.failure.message.splitlines() if line.strip())
         if report.inputs:
             yield f"  inputs: {one_line(report.inputs)}{f', {mode(report)}' if mode(report) else ''}"
+        for line in report.output[-_LAST:] if failed else ():
+            yield f"  printed: {one_line(line, 300)}"
         for note in report.notes:
             yield f"  note: {one_line(note, 300)}"
         made_with = ", ".join(_environment(report))

@@ -137,6 +137,10 @@ class WorkerProcess:
         last = next((line for line in reversed(self._said) if line.strip()), "")
         return f"the Python process ({self.python}) {how}" + (f": {last[:300]}" if last else "")
 
+    def last_lines(self) -> tuple[str, ...]:
+        """The end of what the user's code has printed so far."""
+        return tuple(self._said)
+
     def kill(self) -> None:
         """End the process and all that it started."""
         if self._process.returncode is None:

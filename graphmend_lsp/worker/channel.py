@@ -57,6 +57,10 @@ class Channel:
             with contextlib.suppress(Exception):
                 stream.flush()
 
+    def is_idle(self) -> bool:
+        """Whether no message waits."""
+        return self._messages.empty()
+
     def receive(self) -> dict[str, Any]:
         """The next message."""
         return cast("dict[str, Any]", json.loads(self._messages.get()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import traceback
 from typing import Any
@@ -20,6 +21,23 @@ def _numbers(release: str) -> tuple[int, ...]:
     return tuple(int(part) for part in release.split(".")[:2] if part.isdigit())
 
 
+def _warm_up(torch: Any) -> None:
+    """Load Dynamo and compile a trifle, while the job for this process is not known yet."""
+    with contextlib.suppress(Exception):  # whatever is wrong with it, the job says so
+        function = torch.compile(_increment, backend=_as_it_is)
+        function(torch.ones(2))
+        torch._dynamo.reset()
+
+
+def _increment(x: Any) -> Any:
+    return x + 1
+
+
+def _as_it_is(module: Any, example_inputs: Any) -> Any:
+    del example_inputs
+    return module.forward
+
+
 def main() -> int:
     """Take a job, do it, say how it ended.  torch is loaded first: who starts two processes has them load at once."""
     channel = Channel()
@@ -34,6 +52,8 @@ def main() -> int:
         channel.send("failed", kind="old-torch", message=f"torch {needed} or later is needed, and this is {release}")
         return 1
     channel.send("started", torch=release)
+    if channel.is_idle():
+        _warm_up(torch)
     job: dict[str, Any] = channel.receive()
     if not job:
         return 0

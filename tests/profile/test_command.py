@@ -86,6 +86,12 @@ def test_functions_methods_and_compiled_functions(profile, tmp_path):
         assert ran.report["training"] is None
 
 
+def test_what_the_code_prints_is_kept_apart(profile, model):
+    ran = profile("model.py::Net", "--no-compare")
+    assert [line for line in ran.report["output"] if line.startswith("mean tensor(")]
+    assert "mean" not in ran.err
+
+
 def test_recompiles(profile, tmp_path):
     (tmp_path / "m.py").write_text(
         NET + "        return x + 1\n\n\ndef example_inputs():\n    return [(torch.ones(3),), (torch.ones(3, 3),)]\n"

@@ -1,4 +1,4 @@
-"""The same on another torch: set ``GRAPHMEND_OTHER_PYTHON`` to an interpreter that has one (``make test-oldest-torch``)."""
+"""The same on another torch: ``GRAPHMEND_OTHER_PYTHON`` is an interpreter that has one (``make test-oldest-torch``)."""
 
 from __future__ import annotations
 
