@@ -120,6 +120,8 @@ class Finding:
     """Last line of the statement, of a compound one that of its header."""
     entries: tuple[EntryName, ...] = field(default=(), compare=False)
     """All entries known to be broken here, ``entry`` among them."""
+    named_line: int = field(default=0, compare=False)
+    """The line of this file that the message names; 0 if it names none."""
 
     @property
     def gb_url(self) -> str | None:
@@ -134,11 +136,15 @@ def gb_url(gb: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A file that could not be analysed: ``line`` is 1-based, or None where there is none."""
+    """A file that could not be analysed: ``line`` is 1-based, or None where there is none.
+
+    In a notebook it is a line of the cell with the number ``cell``, which counts cells of all kinds from 1.
+    """
 
     path: str
     line: int | None
     message: str
+    cell: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

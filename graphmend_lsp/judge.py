@@ -137,12 +137,13 @@ class Judge:
             site, lambda name, error: self._failed(f"transformation {name}", event, error)
         )
         statement = chunk.span(event.stmt)
+        origin, named_line = self._origin(hit.flag.why, hit.engine)
         finding = Finding(
             hit.rule.code,
             hit.rule.name,
             self.path,
             chunk.span(hit.flag.node).shifted(shift),
-            hit.flag.message.replace("{origin}", self._origin(hit.flag.why, hit.engine)),
+            hit.flag.message.replace("{origin}", origin),
             self._severity(hit),
             event.function.qualname,
             hit.entry.name,
@@ -154,6 +155,7 @@ class Judge:
             statement.shifted(shift),
             _header_end(event.stmt) + shift,
             self._entry_names(hit),
+            named_line if "{origin}" in hit.flag.message else 0,
         )
         return finding, site
 
@@ -165,16 +167,17 @@ class Judge:
             return "error"
         return "warning" if hit.entry.explicit else "information"
 
-    def _origin(self, why: Why | None, engine: Engine) -> str:
-        """Where a value comes from, for the message: " (`mask`: a parameter, line 41)"."""
+    def _origin(self, why: Why | None, engine: Engine) -> tuple[str, int]:
+        """Where a value comes from, for the message: " (`mask`: a parameter, line 41)"; and that line if it is of
+        this file, else 0."""
         if why is None:
-            return ""
+            return "", 0
         while why.parent is not None and why.path == self.path and why.parent.path == self.path:
             why = why.parent
         span = self._span(why.place, why.path, engine)
         words = why.message.replace(" is a parameter", ": a parameter", 1)
         line = f", line {span.line}" if span is not None else ""
-        return f" ({words}{line})"
+        return f" ({words}{line})", span.line if span is not None and why.path == self.path else 0
 
     def _evidence(self, hit: _Hit) -> tuple[Evidence, ...]:
         chain: list[Evidence] = []

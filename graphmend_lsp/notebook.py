@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from graphmend_lsp import magics
+from graphmend_lsp.finding import Change, Finding, Problem, Refusal
 from graphmend_lsp.parse import BOM, ParseFailure, parsable
 from graphmend_lsp.text import Edit, LineIndex, Span, apply_edits, diff_edits, line_ending, split_lines
 
@@ -93,6 +94,32 @@ class Joined:
         """Range in the text of a range in a cell."""
         return span.shifted(self.starts[index] - 1)
 
+    def words(self, line: int, near: int) -> str:
+        """A line of the text in words, to be read at the line ``near``: "line 3", or "cell 2, line 3"."""
+        index, span = self.local(Span(line, 0, line, 0))
+        cell = "" if index == self.index_at(near) else f"cell {self.cells[index].number}, "
+        return f"{cell}line {span.line}"
+
+    def message(self, finding: Finding) -> str:
+        """What a finding says, with the line that it names as one of a cell."""
+        if not finding.named_line:
+            return finding.message
+        words = self.words(finding.named_line, finding.span.line)
+        return finding.message.replace(f", line {finding.named_line})", f", {words})", 1)
+
+    def problems(self, path: str) -> tuple[Problem, ...]:
+        """The cells of which a part does not parse."""
+        return tuple(
+            Problem(path, failure.line, failure.message, self.cells[index].number) for index, failure in self.failures
+        )
+
+    def problem(self, problem: Problem) -> Problem:
+        """A problem of the text as one of a cell."""
+        if problem.line is None:
+            return problem
+        index, span = self.local(Span(problem.line, 0, problem.line, 0))
+        return replace(problem, line=span.line, cell=self.cells[index].number)
+
     # -- edits -----------------------------------------------------------------------------------
 
     def cell_edits(self, edits: Iterable[Edit]) -> dict[int, list[Edit]]:
@@ -106,6 +133,14 @@ class Joined:
             index = self.index_at(edit.span.line)
             found.setdefault(index, []).append(self._cell_edit(index, edit))
         return found
+
+    def fitting(self, change: Change, kind: str) -> Change | Refusal:
+        """A change of the text if the cells can take it."""
+        try:
+            self.cell_edits(change.edits)
+        except CannotPlace as error:
+            return Refusal(kind, "location", str(error))
+        return change
 
     def _cell_edit(self, index: int, edit: Edit) -> Edit:
         cell, span, text = self.cells[index], edit.span.shifted(1 - self.starts[index]), edit.text

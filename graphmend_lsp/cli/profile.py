@@ -66,6 +66,7 @@ def run(options: argparse.Namespace) -> int:
     from graphmend_lsp.cli import terminal
     from graphmend_lsp.profile.run import profile
     from graphmend_lsp.project.interpreter import interpreter_for
+    from graphmend_lsp.project.layout import NOT_RUN, is_notebook
 
     path, _, entry = str(options.target).rpartition("::")
     if not path or not entry:
@@ -73,6 +74,8 @@ def run(options: argparse.Namespace) -> int:
         return EXIT_ERROR
     path = os.path.abspath(path)
     try:
+        if is_notebook(path):
+            raise ValueError(NOT_RUN)
         if not os.path.isfile(path):
             raise ValueError("there is no such file")
         plan = _plan(options, path, entry)

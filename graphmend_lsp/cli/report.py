@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphmend_lsp.cli.frame import source_frame
-from graphmend_lsp.cli.terminal import Paint, counted, shown
+from graphmend_lsp.cli.terminal import Paint, counted, place, shown
 from graphmend_lsp.cli.work import Checked
 from graphmend_lsp.finding import Change, Finding, Problem, Refusal
 from graphmend_lsp.text import LineIndex, Span
+
+if TYPE_CHECKING:
+    from graphmend_lsp.notebook import Joined
 
 _SEVERITY_COLOUR = {"error": "red", "warning": "yellow", "information": "blue", "hint": "cyan"}
 
@@ -18,23 +21,30 @@ _SEVERITY_COLOUR = {"error": "red", "warning": "yellow", "information": "blue", 
 def full(checked: Checked, paint: Paint) -> str:
     """Every finding with its source, its evidence and what can be done about it."""
     index = LineIndex(checked.text)
-    blocks = ["\n".join(_block(finding, index, paint)) for finding in checked.findings]
+    blocks = ["\n".join(_block(checked, finding, index, paint)) for finding in checked.findings]
     return "".join(block + "\n\n" for block in blocks)
 
 
-def _block(finding: Finding, index: LineIndex, paint: Paint) -> list[str]:
-    width, frame = source_frame(index, finding.span, paint)
+def _block(checked: Checked, finding: Finding, index: LineIndex, paint: Paint) -> list[str]:
+    cells = checked.cells
+    span = finding.span
+    if cells is not None:
+        number, span = cells.local(span)
+        index = cells.cells[number].index
+    width, frame = source_frame(index, span, paint)
     pad = " " * width
     level = "" if finding.severity == "warning" else f" ({finding.severity})"
     head = paint(f"{finding.code} {finding.name}", "bold", _SEVERITY_COLOUR[finding.severity])
     lines = [
-        f"{head}{level}: {finding.message}",
-        f"{pad}{paint('-->', 'blue')} {_place(finding.path, finding.span)}",
+        f"{head}{level}: {_message(checked, finding)}",
+        f"{pad}{paint('-->', 'blue')} {_place(checked, finding)}",
         *frame,
     ]
     note = f"{pad} {paint('=', 'blue')} "
     for step in finding.evidence:
-        where = f"line {step.span.line}" if step.path is None else f"{shown(step.path)}:{step.span.line}"
+        where = f"{shown(step.path)}:{step.span.line}" if step.path else f"line {step.span.line}"
+        if cells is not None and step.path is None:
+            where = cells.words(step.span.line, finding.span.line)
         lines.append(f"{note}{step.message}, {where}")
     for offer in finding.offers:
         colour = "green" if offer.safety == "safe" else "yellow"
@@ -56,12 +66,19 @@ def concise(checked: Checked, paint: Paint) -> str:
     for finding in checked.findings:
         star = f" {paint('[*]', 'green')}" if checked.has_safe_fix(finding) else ""
         code = paint(finding.code, "bold", _SEVERITY_COLOUR[finding.severity])
-        rows.append(f"{_place(finding.path, finding.span)}: {code}{star} {finding.message}\n")
+        rows.append(f"{_place(checked, finding)}: {code}{star} {_message(checked, finding)}\n")
     return "".join(rows)
 
 
-def _place(path: str, span: Span) -> str:
-    return f"{shown(path)}:{span.line}:{span.column + 1}"
+def _message(checked: Checked, finding: Finding) -> str:
+    return finding.message if checked.cells is None else checked.cells.message(finding)
+
+
+def _place(checked: Checked, finding: Finding) -> str:
+    if checked.cells is None:
+        return place(finding.path, None, finding.span.line, finding.span.column)
+    number, span = checked.cells.local(finding.span)
+    return place(finding.path, checked.cells.cells[number].number, span.line, span.column)
 
 
 @dataclass
@@ -107,17 +124,18 @@ def as_json(results: Iterable[Checked], problems: Iterable[Problem]) -> dict[str
     errors = [_error(problem) for problem in problems]
     for checked in results:
         errors += (_error(problem) for problem in checked.problems)
-        unused += ({"path": checked.path, **_range(span)} for span in checked.unused_suppressions)
+        unused += ({"path": checked.path, **_range(checked.cells, span)} for span in checked.unused_suppressions)
         for number, finding in enumerate(checked.findings):
             resolved = checked.resolved[number] if checked.resolved else ()
+            changes = [(o, c, _edits(checked.cells, c)) for o, c in resolved if isinstance(c, Change)]
             refused = [result for _, result in resolved if isinstance(result, Refusal)]
             findings.append(
                 {
                     "code": finding.code,
                     "name": finding.name,
                     "path": finding.path,
-                    **_range(finding.span),
-                    "message": finding.message,
+                    **_range(checked.cells, finding.span),
+                    "message": _message(checked, finding),
                     "severity": finding.severity,
                     "entry": finding.entry,
                     "entries": [
@@ -128,8 +146,7 @@ def as_json(results: Iterable[Checked], problems: Iterable[Problem]) -> dict[str
                     "evidence": [
                         {
                             "path": finding.path if step.path is None else step.path,
-                            "line": step.span.line,
-                            "column": step.span.column + 1,
+                            **_start(None if step.path else checked.cells, step.span),
                             "message": step.message,
                         }
                         for step in finding.evidence
@@ -140,13 +157,10 @@ def as_json(results: Iterable[Checked], problems: Iterable[Problem]) -> dict[str
                             "title": offer.title,
                             "safety": offer.safety,
                             "changes": offer.changes,
-                            "edits": [
-                                {"path": finding.path, **_range(edit.span), "text": edit.text} for edit in change.edits
-                            ],
+                            "edits": [{"path": finding.path, **edit} for edit in edits],
                             "creates": [{"path": new.path, "text": new.text} for new in change.creates],
                         }
-                        for offer, change in resolved
-                        if isinstance(change, Change)
+                        for offer, change, edits in changes
                     ],
                     "refusals": [
                         {"kind": refusal.kind, "reason": refusal.reason, "message": refusal.message}
@@ -158,14 +172,31 @@ def as_json(results: Iterable[Checked], problems: Iterable[Problem]) -> dict[str
     return {"version": 1, "findings": findings, "errors": errors, "unused_suppressions": unused}
 
 
-def _range(span: Span) -> dict[str, int]:
-    return {
-        "line": span.line,
-        "column": span.column + 1,
-        "end_line": span.end_line,
-        "end_column": span.end_column + 1,
-    }
+def _edits(cells: Joined | None, change: Change) -> list[dict[str, Any]]:
+    if cells is None:
+        return [{**_range(None, edit.span), "text": edit.text} for edit in change.edits]
+    return [
+        {"cell": cells.cells[number].number, **_range(None, edit.span), "text": edit.text}
+        for number, edits in cells.cell_edits(change.edits).items()
+        for edit in edits
+    ]
+
+
+def _range(cells: Joined | None, span: Span) -> dict[str, int]:
+    start = _start(cells, span)
+    end = span.shifted(start["line"] - span.line)
+    return {**start, "end_line": end.end_line, "end_column": end.end_column + 1}
+
+
+def _start(cells: Joined | None, span: Span) -> dict[str, int]:
+    """Where a range begins; in a notebook with the cell."""
+    cell: dict[str, int] = {}
+    if cells is not None:
+        number, span = cells.local(span)
+        cell = {"cell": cells.cells[number].number}
+    return {**cell, "line": span.line, "column": span.column + 1}
 
 
 def _error(problem: Problem) -> dict[str, Any]:
-    return {"path": problem.path, "line": problem.line, "message": problem.message}
+    cell = {} if problem.cell is None else {"cell": problem.cell}
+    return {"path": problem.path, **cell, "line": problem.line, "message": problem.message}

@@ -63,11 +63,17 @@ def shown(path: str) -> str:
     return path if relative == os.pardir or relative.startswith(os.pardir + os.sep) else relative
 
 
+def place(path: str, cell: int | None, line: int | None, column: int | None = None) -> str:
+    """A place in a file: ``nb.ipynb:cell 3:12:5``; a column counts from 0."""
+    parts = [shown(path), *([f"cell {cell}"] if cell else []), *([str(line)] if line else [])]
+    return ":".join(parts if column is None else [*parts, str(column + 1)])
+
+
 def complain(problems: tuple[Problem, ...], level: str = "error") -> None:
     """Write problems to standard error."""
     paint = paint_for(sys.stderr)
     for problem in problems:
-        where = shown(problem.path) + (f":{problem.line}" if problem.line else "")
+        where = place(problem.path, problem.cell, problem.line)
         print(
             f"{paint(level, 'bold', 'red' if level == 'error' else 'yellow')}: {where}: {problem.message}",
             file=sys.stderr,

@@ -111,9 +111,13 @@ def _split(target: str) -> tuple[str, str]:
 def _plan(options: argparse.Namespace, path: str, entry: str) -> Plan:
     from graphmend_lsp.cli.work import Accept
     from graphmend_lsp.project.config import load_for
+    from graphmend_lsp.project.layout import NOT_RUN, is_notebook
     from graphmend_lsp.project.program import DiskProgram
     from graphmend_lsp.verify import plan
 
+    for each in (path, *map(os.path.abspath, (*options.mend, *filter(None, [options.against])))):
+        if is_notebook(each):
+            raise plan.PlanError(each, NOT_RUN)
     chosen = _options(options, path, entry)
     if options.against is not None:
         return plan.against_plan(path, os.path.abspath(options.against), entry=entry, options=chosen)

@@ -6,18 +6,22 @@ import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from graphmend_lsp import check as core
 from graphmend_lsp.cli.options import Overrides
+from graphmend_lsp.cli.reading import Read, located, read_notebook
 from graphmend_lsp.finding import Change, Finding, NewFile, Offer, Problem, Refusal
 from graphmend_lsp.model.module import Module
-from graphmend_lsp.project import files
+from graphmend_lsp.project import files, layout
 from graphmend_lsp.project.config import LoadedConfig, load_for
-from graphmend_lsp.project.discover import discover
+from graphmend_lsp.project.discover import WITH_NOTEBOOKS, discover
 from graphmend_lsp.project.program import DiskProgram, SourceCache
 from graphmend_lsp.settings import Settings
 from graphmend_lsp.text import Span
+
+if TYPE_CHECKING:
+    from graphmend_lsp.notebook import Joined
 
 STDIN = "<stdin>"
 
@@ -51,21 +55,25 @@ class Job:
             cache = SourceCache(overlay)
         return DiskProgram(self.roots, cache=cache).for_file(self.path, self.settings.runtime)
 
-    def read(self) -> files.SourceFile:
-        """The file's text.
+    def read(self) -> Read:
+        """The file.
 
         Raises:
             SourceError: it cannot be read.
         """
-        return files.read(self.path) if self.data is None else files.decode(self.data, self.path)
+        if layout.is_notebook(self.path):
+            return read_notebook(self.path, self.data)
+        file = files.read(self.path) if self.data is None else files.decode(self.data, self.path)
+        return Read(file, file.text)
 
 
 @dataclass(frozen=True)
 class Checked:
     """What ``check_file`` found.
 
-    ``extent`` says how much of the file could be checked, ``entries`` which of the names that the settings
-    give as entries are in it; ``resolved`` holds each offer's edits where the job asked for them.
+    ``text`` is what was analysed: of a notebook that is the text of all ``cells``.  ``extent`` says how much of the
+    file could be checked, ``entries`` which of the names that the settings give as entries are in it; ``resolved``
+    holds each offer's edits where the job asked for them.
     """
 
     path: str
@@ -76,6 +84,7 @@ class Checked:
     unused_suppressions: tuple[Span, ...] = ()
     resolved: tuple[tuple[tuple[Offer, Change | Refusal], ...], ...] = ()
     entries: tuple[str, ...] = ()
+    cells: Joined | None = None
 
     @property
     def safe_fixes(self) -> int:
@@ -166,7 +175,7 @@ def plan(
         warnings += config.problems
         jobs.append(job(path, config, data))
         paths = [p for p in paths if p != "-"]
-    found = discover(paths)
+    found = discover(paths, WITH_NOTEBOOKS)
     jobs += (job(path, config) for path, config in found.files)
     return Plan(tuple(jobs), found.problems, tuple(dict.fromkeys((*warnings, *found.config_problems))))
 
@@ -179,11 +188,11 @@ def check_file(job: Job) -> Checked:
         return Checked(job.path, "", problems=(Problem(job.path, None, str(error)),))
     try:
         program = job.program
-        analysis = core.check(source.text, job.path, program=program, settings=job.settings)
+        analysis = source.placed(core.check(source.text, job.path, program=program, settings=job.settings))
         resolved: tuple[tuple[tuple[Offer, Change | Refusal], ...], ...] = ()
         if job.resolve:
             resolved = tuple(
-                tuple((offer, _resolved(analysis, finding, offer, program)) for offer in finding.offers)
+                tuple((offer, _resolved(source, analysis, finding, offer, program)) for offer in finding.offers)
                 for finding in analysis.findings
             )
     except Exception as error:
@@ -194,17 +203,23 @@ def check_file(job: Job) -> Checked:
         text,
         _extent(analysis),
         analysis.findings,
-        (*analysis.problems, *(failure.problem for failure in analysis.internal)),
+        (*analysis.problems, *(located(failure.problem, source.cells) for failure in analysis.internal)),
         analysis.unused_suppressions,
         resolved,
         _entries(analysis, job.settings.entries),
+        source.cells,
     )
 
 
-def _resolved(analysis: core.Analysis, finding: Finding, offer: Offer, program: core.ProgramView) -> Change | Refusal:
+def _resolved(
+    source: Read, analysis: core.Analysis, finding: Finding, offer: Offer, program: core.ProgramView
+) -> Change | Refusal:
     if analysis.problems:
         return Refusal(offer.kind, "unsupported", "the file does not parse")
-    return core.resolve(analysis, finding, offer, program=program)
+    change = core.resolve(analysis, finding, offer, program=program)
+    if source.cells is None or isinstance(change, Refusal):
+        return change
+    return source.cells.fitting(change, offer.kind)
 
 
 def _extent(analysis: core.Analysis) -> Extent:
@@ -230,25 +245,44 @@ def fix_file(job: Job) -> Fixed:
     except files.SourceError as error:
         return Fixed(job.path, problems=(Problem(job.path, None, str(error)),))
     try:
+        if source.cells is not None and source.cells.failures:
+            checked = core.check(source.text, job.path, program=job.program, settings=job.settings)
+            return _left_alone(job, source, source.placed(checked))
         mended = core.mend(source.text, job.path, program=job.program, settings=job.settings, accept=Accept(job.unsafe))
+        if mended.text == source.text and mended.analysis.problems:
+            return _left_alone(job, source, mended.analysis)
+        text, cells = source.mended(mended)
+    except files.SourceError as error:
+        return Fixed(job.path, source.file, source.file.text, problems=(Problem(job.path, None, str(error)),))
     except Exception as error:
-        return Fixed(job.path, source, source.text, problems=(_internal(job.path, error),))
-    left = len(mended.analysis.findings)
-    entries = _entries(mended.analysis, job.settings.entries)
-    internal = tuple(failure.problem for failure in mended.analysis.internal)
-    if mended.text == source.text:
-        problems = tuple(replace(p, message=f"{p.message}; left alone") for p in mended.analysis.problems)
-        if problems:
-            return Fixed(
-                job.path, source, source.text, problems=problems, parses=False, entries=entries, internal=internal
-            )
-        return Fixed(job.path, source, source.text, left=left, entries=entries, internal=internal)
+        return Fixed(job.path, source.file, source.file.text, problems=(_internal(job.path, error),))
     if mended.analysis.problems:  # it was analysed before: the edits must have broken it
         broken = mended.analysis.problems[0].message
         reason = f"internal error: the mended text is not valid ({broken}); not written; please report"
-        return Fixed(job.path, source, source.text, len(mended.applied), problems=(Problem(job.path, None, reason),))
-    creates = tuple(mended.creates)
-    return Fixed(job.path, source, mended.text, len(mended.applied), left, creates, entries=entries, internal=internal)
+        return Fixed(job.path, source.file, text, len(mended.applied), problems=(Problem(job.path, None, reason),))
+    return Fixed(
+        job.path,
+        source.file,
+        text,
+        len(mended.applied),
+        len(mended.analysis.findings),
+        tuple(mended.creates),
+        entries=_entries(mended.analysis, job.settings.entries),
+        internal=tuple(located(failure.problem, cells) for failure in mended.analysis.internal),
+    )
+
+
+def _left_alone(job: Job, source: Read, analysis: core.Analysis) -> Fixed:
+    """What comes of a file that does not parse."""
+    return Fixed(
+        job.path,
+        source.file,
+        source.file.text,
+        problems=tuple(replace(p, message=f"{p.message}; left alone") for p in analysis.problems),
+        parses=False,
+        entries=_entries(analysis, job.settings.entries),
+        internal=tuple(located(failure.problem, source.cells) for failure in analysis.internal),
+    )
 
 
 def _internal(path: str, error: Exception) -> Problem:

@@ -85,7 +85,7 @@ def read(path: str) -> SourceFile:
         with open(path, "rb") as stream:
             data = stream.read()
     except OSError as error:
-        raise SourceError(_reason(error)) from None
+        raise SourceError(reason(error)) from None
     except ValueError as error:
         raise SourceError(str(error)) from None
     return decode(data, path)
@@ -105,7 +105,7 @@ def write(source: SourceFile, text: str) -> None:
                 raise SourceError("not written: the file has changed since it was read")
         mode = stat.S_IMODE(os.stat(path).st_mode)
     except OSError as error:
-        raise SourceError(f"not written: {_reason(error)}") from None
+        raise SourceError(f"not written: {reason(error)}") from None
     if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK):
         raise SourceError("not written: the file is read-only")
     _replace(path, data, mode)
@@ -142,7 +142,7 @@ def _replace(path: str, data: bytes, mode: int | None) -> None:
                 os.unlink(temporary)
             raise
     except OSError as error:
-        raise SourceError(f"not written: {_reason(error)}") from None
+        raise SourceError(f"not written: {reason(error)}") from None
 
 
 def _keep_identity(path: str, temporary: str, mode: int) -> None:
@@ -157,5 +157,6 @@ def _keep_identity(path: str, temporary: str, mode: int) -> None:
     os.chmod(temporary, mode)
 
 
-def _reason(error: OSError) -> str:
+def reason(error: OSError) -> str:
+    """Why the system refused, in words."""
     return (error.strerror or str(error) or type(error).__name__).lower()

@@ -8,6 +8,8 @@ from functools import lru_cache
 INSTALLED = ("site-packages", "dist-packages")
 PROJECT_MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 NOTEBOOK = ".ipynb"
+NOT_RUN = "a notebook is not run: move the code into a .py file and name that"
+"""Why nothing of a notebook is verified or profiled: loading it would run all its cells."""
 
 
 def is_notebook(path: str) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from graphmend_lsp.notebook import Cell, Joined, join
-from graphmend_lsp.project.files import SourceError, SourceFile
+from graphmend_lsp.project.files import SourceError, SourceFile, reason
 from graphmend_lsp.project.jsontext import Value, value_at
 from graphmend_lsp.text import split_lines
 
@@ -33,12 +33,32 @@ class NotebookFile:
     places: tuple[Value, ...]
 
     def with_cells(self, cells: Joined) -> str:
-        """The text of the file with the sources of ``cells``, which are the same cells."""
+        """The text of the file with the sources of ``cells``, which are the same cells.
+
+        Raises:
+            SourceError: it would not be that.
+        """
         text = self.source.text
         for place, old, new in reversed(list(zip(self.places, self.joined.cells, cells.cells, strict=True))):
             if old.source != new.source:
                 text = text[: place.start] + _written(place, old.source, new.source) + text[place.end :]
+        if [source for _, source in _code_cells(json.loads(text))] != [cell.source for cell in cells.cells]:
+            raise SourceError("internal error: the notebook written is not the one mended; not written; please report")
         return text
+
+
+def read(path: str) -> NotebookFile:
+    """A notebook.
+
+    Raises:
+        SourceError: it cannot be read, or is no notebook with Python in it.
+    """
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read()
+    except OSError as error:
+        raise SourceError(reason(error)) from None
+    return decode(data, path)
 
 
 def decode(data: bytes, path: str) -> NotebookFile:
