@@ -37,6 +37,7 @@ class Analyses:
 
     async def of(self, document: Document, priority: int = URGENT) -> Checked | None:
         """The findings of the document as it is now; None if it changed meanwhile or the check failed."""
+        await self._server.configuration.known()
         snapshot, generation = document.snapshot, self._generation
         known = document.checked
         if known is not None and known.snapshot is snapshot and known.generation == generation:
@@ -61,10 +62,10 @@ class Analyses:
         if error is not None:
             self._server.report(error)
 
-    async def call(self, job: Callable[[], T]) -> T | None:
-        """Run ``job`` in the worker for a waiting user; None, reported, if it fails."""
+    async def call(self, job: Callable[[], T], priority: int = URGENT) -> T | None:
+        """Run ``job`` in the worker; None, reported, if it fails."""
         try:
-            return await self._server.worker.run(job, URGENT)
+            return await self._server.worker.run(job, priority)
         except Exception as error:
             self._server.report(error)
             return None
@@ -85,4 +86,5 @@ class Analyses:
             analysis = Analysis(path, snapshot.source, (), ())
         else:
             analysis = core.check(snapshot.source, path, program=program, settings=found.settings, previous=previous)
+            analysis = snapshot.placed(analysis)
         return Checked(snapshot, analysis, program, found.settings, generation, found.problems)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import sys
@@ -9,7 +10,20 @@ from typing import BinaryIO
 
 from lsprotocol import types
 
-from graphmend_lsp.server import actions, commands, diagnostics, hints, hover, lenses, profile, reports, verify
+from graphmend_lsp.server import (
+    actions,
+    commands,
+    configuration,
+    events,
+    hints,
+    hover,
+    lenses,
+    lifeline,
+    profile,
+    reports,
+    verify,
+    watch,
+)
 from graphmend_lsp.server.session import GraphMendServer
 
 USAGE = "usage: graphmend server [--stdio] [--clientProcessId=N]"
@@ -21,13 +35,26 @@ def create() -> GraphMendServer:
 
     def initialize(params: types.InitializeParams) -> None:
         server.begin(params)
-        for feature in (lenses, hints):  # only where the client has it
+        lifeline.watch(params.process_id, functools.partial(_leave, server))
+        for feature in (events, lenses, hints):  # as the client has it
             feature.register(server)
 
+    def initialized(_: types.InitializedParams) -> None:
+        server.configuration.start()
+        server.watch.start()
+        server.whole.again()
+
     server.feature(types.INITIALIZE)(initialize)
-    for feature in (diagnostics, actions, hover, commands, verify, profile, reports):
+    server.feature(types.INITIALIZED)(initialized)
+    for feature in (configuration, watch, actions, hover, commands, verify, profile, reports):
         feature.register(server)
     return server
+
+
+def _leave(server: GraphMendServer) -> None:
+    """The client's process is gone.  Nothing else ends a thread that reads from a pipe which somebody holds open."""
+    server.end()
+    os._exit(0 if server.wire.is_shut_down else 1)
 
 
 def main(argv: list[str]) -> int:

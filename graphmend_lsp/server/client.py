@@ -39,6 +39,12 @@ class Client:
     message_actions: bool = False
     show_document: bool = False
     apply_edit: bool = False
+    pulls: bool = False
+    """Whether it asks for diagnostics and can be told to ask again; else they are sent to it."""
+    configuration: bool = False
+    configuration_events: bool = False
+    watched_files: bool = False
+    relative_patterns: bool = False
 
     @classmethod
     def of(cls, capabilities: types.ClientCapabilities, encoding: str) -> Client:
@@ -51,17 +57,21 @@ class Client:
             values = cast("Iterable[object]", _get(capabilities, path) or ())
             return {str(getattr(value, "value", value)) for value in values}
 
-        diagnostics, action = "text_document.publish_diagnostics", "text_document.code_action"
+        def diagnostics(name: str) -> bool:
+            """What a client can take in a diagnostic stands with either way to get it."""
+            return any(has(f"text_document.{way}.{name}") for way in ("publish_diagnostics", "diagnostic"))
+
+        action, watching = "text_document.code_action", "workspace.did_change_watched_files"
         edit = "workspace.workspace_edit"
         operations = names(f"{edit}.resource_operations")
         # they stand in document changes only, so who takes them takes those; Neovim names only the former
         document_changes = has(f"{edit}.document_changes") or bool(operations)
         return cls(
             encoding=_ENCODINGS.get(str(getattr(encoding, "value", encoding)), "utf-16"),
-            related_information=has(f"{diagnostics}.related_information"),
-            code_description=has(f"{diagnostics}.code_description_support"),
-            diagnostic_data=has(f"{diagnostics}.data_support"),
-            diagnostic_version=has(f"{diagnostics}.version_support"),
+            related_information=diagnostics("related_information"),
+            code_description=diagnostics("code_description_support"),
+            diagnostic_data=diagnostics("data_support"),
+            diagnostic_version=has("text_document.publish_diagnostics.version_support"),
             action_literals=has(f"{action}.code_action_literal_support"),
             action_preferred=has(f"{action}.is_preferred_support"),
             action_disabled=has(f"{action}.disabled_support"),
@@ -77,6 +87,12 @@ class Client:
             message_actions=_get(capabilities, "window.show_message") is not None,
             show_document=has("window.show_document.support"),
             apply_edit=has("workspace.apply_edit"),
+            pulls=_get(capabilities, "text_document.diagnostic") is not None
+            and has("workspace.diagnostics.refresh_support"),
+            configuration=has("workspace.configuration"),
+            configuration_events=has("workspace.did_change_configuration.dynamic_registration"),
+            watched_files=has(f"{watching}.dynamic_registration"),
+            relative_patterns=has(f"{watching}.relative_pattern_support"),
             hover_markdown="markdown" in names("text_document.hover.content_format"),
         )
 

@@ -25,19 +25,27 @@ _STATUS = {"confirmed": "confirmed", "no-break": "ran without a break", "not-rea
 
 def diagnostics(server: GraphMendServer, document: Document) -> list[types.Diagnostic]:
     """The measured breaks in a document, whichever file's entry was profiled, where their function is unchanged."""
-    known = server.results.all()
+    known = profiles_of(server, document.snapshot.path)
     outlined = server.results.outlined(document) if known else None
     if outlined is None:
         return []
     found: dict[tuple[int, str, str], list[str]] = {}
-    for measured in known:
-        stale = server.results.stale(measured)
+    for measured, stale in known:
         for site in measured.report.original.sites if measured.report.original is not None else ():
             line = _line(measured, outlined, site.path, site.line)
             if line is not None:
                 found.setdefault((line, site.reason, site.gb), []).append(_origin(measured.report, site, stale))
     rows = sorted(found.items())
     return [_diagnostic(server, outlined, line, reason, gb, origins) for (line, reason, gb), origins in rows]
+
+
+def profiles_of(server: GraphMendServer, path: str) -> list[tuple[Measured, bool]]:
+    """The profiles that measured breaks in a file, each with whether it is stale."""
+    return [
+        (measured, server.results.stale(measured))
+        for measured in server.results.all()
+        if measured.report.original is not None and any(site.path == path for site in measured.report.original.sites)
+    ]
 
 
 def _line(measured: Measured, outlined: Outlined, path: str, line: int) -> int | None:

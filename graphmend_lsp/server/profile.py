@@ -102,8 +102,8 @@ def _prepare(server: GraphMendServer, request: Request) -> _Prepared | str:
         inputs, init, capture = planning.configured_options(path, request.entry)
         if request.capture:
             capture = planning.Capture.parse(request.capture, config.root)
-        folder = next(iter(project.roots), os.path.dirname(path))
-        python = interpreter_for(path, project.options.python, folder)
+        folder = project.folder_of(path) or os.path.dirname(path)
+        python = interpreter_for(path, project.options_for(path).python, folder)
     except (ValueError, OSError) as error:
         return str(error)
     import_root = layout.import_root(path)

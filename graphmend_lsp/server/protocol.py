@@ -65,6 +65,11 @@ class Protocol(LanguageServerProtocol):
         return self._token.get()
 
     @property
+    def converter(self) -> Any:
+        """What turns protocol objects into plain data."""
+        return self._converter
+
+    @property
     def is_shut_down(self) -> bool:
         return self._shutdown
 

@@ -14,13 +14,16 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from graphmend_lsp import __version__
+from graphmend_lsp.finding import Internal
 from graphmend_lsp.server.analyses import Analyses
 from graphmend_lsp.server.client import Client
+from graphmend_lsp.server.configuration import Configuration
 from graphmend_lsp.server.documents import Documents
 from graphmend_lsp.server.protocol import Protocol
 from graphmend_lsp.server.results import Results
-from graphmend_lsp.server.settings import EditorOptions, Project
-from graphmend_lsp.server.translate import path_of
+from graphmend_lsp.server.settings import Project
+from graphmend_lsp.server.watch import Watch
+from graphmend_lsp.server.whole import Whole
 from graphmend_lsp.server.worker import Worker, attempt, deliver, start
 
 logger = logging.getLogger(__name__)
@@ -40,6 +43,9 @@ class GraphMendServer(LanguageServer):
         self.project = Project()
         self.analyses = Analyses(self)
         self.results = Results(self)
+        self.configuration = Configuration(self)
+        self.watch = Watch(self)
+        self.whole = Whole(self)
         self.turn = asyncio.Lock()
         """Held by what runs the user's code: one at a time, lest they slow each other down."""
         self.ended = threading.Event()
@@ -47,6 +53,7 @@ class GraphMendServer(LanguageServer):
         self._threads: set[threading.Thread] = set()
         self._reported: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._registered: set[str] = set()
         super().__init__(  # pyright: ignore[reportUnknownMemberType]
             NAME,
             __version__,
@@ -67,24 +74,35 @@ class GraphMendServer(LanguageServer):
         encoding = str(getattr(self.workspace.position_encoding, "value", self.workspace.position_encoding))
         self.client = Client.of(params.capabilities, encoding)
         self.wire.adopt(Documents(self.workspace, self.client.encoding))
-        self.configure(EditorOptions.read(params.initialization_options))
+        self.configuration.begin(params.initialization_options)
 
-    def configure(self, options: EditorOptions) -> None:
-        """Take the editor's options and the present workspace folders."""
-        roots = [path_of(folder.uri) for folder in self.documents.folders.values()]
-        if not roots and self.documents.root_path:
-            roots = [self.documents.root_path]
-        self.project = Project(tuple(roots), options)
+    def surroundings_changed(self) -> None:
+        """Something outside the documents has changed, a file or a setting: all that is shown may be another."""
+        self.project.refresh()
         self.analyses.invalidate()
-        for problem in options.problems:
-            self.log_once(problem, types.MessageType.Warning)
+        self.results.changed()
+
+    def register_later(self, name: str, method: str, options: object) -> None:
+        """Register a capability with the client, in place of what was registered under this name before."""
+        self.spawn(self._register(f"{NAME}-{name}", method, options))
+
+    async def _register(self, number: str, method: str, options: object) -> None:
+        try:
+            if number in self._registered:
+                old = types.Unregistration(number, method)
+                await self.client_unregister_capability_async(types.UnregistrationParams([old]))
+            self._registered.add(number)
+            new = types.Registration(number, method, options)
+            await self.client_register_capability_async(types.RegistrationParams([new]))
+        except Exception as error:  # a client that declares it and refuses it: then without
+            logger.debug("registering %s: %s", method, error)
 
     def may_run(self, what: str) -> bool:
         """Whether the user's code may be run; if not, the user hears why."""
-        if not self.project.options.trusted:
+        if not self.project.trusted:
             text = f"GraphMend cannot {what}: it would run code of this workspace, which is not trusted."
             self.show(text, types.MessageType.Warning)
-        return self.project.options.trusted
+        return self.project.trusted
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run ``work`` beside the message loop; what it raises is reported."""
@@ -142,17 +160,28 @@ class GraphMendServer(LanguageServer):
     def report(self, error: BaseException) -> None:
         """Report an error of our own: each once in the log, the first also to the user."""
         frames = traceback.format_tb(error.__traceback__) or _frames_in(error)
-        key = f"{type(error).__name__} {''.join(frames[-1:])}"
+        text = "".join([*frames, *traceback.format_exception_only(type(error), error)])
+        self._report(
+            f"{type(error).__name__} {''.join(frames[-1:])}",
+            f"Internal error in GraphMend:\n{text}",
+            f"{type(error).__name__}: {error}",
+        )
+
+    def report_internal(self, failure: Internal) -> None:
+        """Report an error that the core has kept to one rule or function, in the same way."""
+        place = failure.path if failure.line is None else f"{failure.path}:{failure.line}"
+        text = f"Internal error in GraphMend, in {failure.what} ({place}):\n{failure.trace or failure.error}"
+        self._report(f"{failure.what} {failure.error}", text, f"{failure.what}, {failure.error}")
+
+    def _report(self, key: str, text: str, short: str) -> None:
         if key in self._reported or self.wire.exit_code is not None:
             return
         self._reported.add(key)
-        text = "".join([*frames, *traceback.format_exception_only(type(error), error)])
         print(text, file=sys.stderr, flush=True)
-        message = f"Internal error in GraphMend:\n{text}"
-        self.window_log_message(types.LogMessageParams(types.MessageType.Error, message))
+        self.window_log_message(types.LogMessageParams(types.MessageType.Error, text))
         if "shown" not in self._reported:
             self._reported.add("shown")
-            message = f"GraphMend ran into an internal error ({type(error).__name__}: {error}). Details are in its log."
+            message = f"GraphMend ran into an internal error ({short}). Details are in its log."
             self.show(message, types.MessageType.Error)
 
     def report_server_error(self, error: Exception, source: Any) -> None:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from graphmend_lsp.check import NoProgram, ProgramView
 from graphmend_lsp.finding import Severity
@@ -15,6 +15,11 @@ from graphmend_lsp.project.config import load_for
 from graphmend_lsp.project.program import DiskProgram, SourceCache
 from graphmend_lsp.server.translate import as_object
 from graphmend_lsp.settings import RuntimeMode, Settings
+
+Extent = Literal["openFiles", "all"]
+
+_OTHERS = frozenset({"trace"})
+"""Settings that clients keep beside ours, for themselves."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +32,23 @@ class EditorOptions:
     """The interpreter to run the user's code in; a path, or a command."""
     trusted: bool = True
     """Whether the user trusts the workspace: else nothing of it is run, not even by a command."""
+    extent: Extent | None = None
+    """Which files have diagnostics; None takes the default, the open ones."""
+
+    def over(self, other: EditorOptions) -> EditorOptions:
+        """These options where they are given, else those of ``other``; trusted is only what both trust."""
+        trusted = self.trusted and other.trusted
+        return EditorOptions(
+            {**other.fields, **self.fields},
+            tuple(dict.fromkeys((*other.problems, *self.problems))),
+            (self.python or other.python) if trusted else "",
+            trusted,
+            self.extent or other.extent,
+        )
 
     @classmethod
     def read(cls, raw: object) -> EditorOptions:
-        """Options from ``initializationOptions``: an object, its settings flat or under "settings".
+        """Options from ``initializationOptions`` or the configuration: an object, flat or under "settings".
 
         Names may be written ``torchVersion``, ``torch-version`` or ``torch_version``.  A mistake is
         noted and otherwise skipped.
@@ -48,8 +66,16 @@ class EditorOptions:
         fields: dict[str, Any] = {}
         problems: list[str] = []
         python = ""
+        extent: Extent | None = None
         for name, value in options.items():
-            key = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).replace("-", "_").lower()
+            key = _key(name)
+            if key in _OTHERS:
+                continue
+            if key == "workspace_diagnostics":
+                extent = cast("Extent", value) if value in get_args(Extent) else None
+                if value is not None and extent is None:
+                    problems.append(f'setting {name!r}: must be "openFiles" or "all"')
+                continue
             if key == "python":
                 python = value if isinstance(value, str) else ""
                 if value is not None and not isinstance(value, str):
@@ -66,7 +92,18 @@ class EditorOptions:
                     fields[key] = convert(value)
                 except ValueError as error:
                     problems.append(f"setting {name!r}: {error}")
-        return cls(fields, tuple(problems), python if trusted else "", trusted)
+        return cls(fields, tuple(problems), python if trusted else "", trusted, extent)
+
+
+def _key(name: str) -> str:
+    """``torchVersion`` and ``torch-version`` as ``torch_version``."""
+    return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).replace("-", "_").lower()
+
+
+def is_ours(settings: Mapping[str, object]) -> bool:
+    """Whether an object holds settings of ours and nothing else."""
+    known = {*_OPTIONS, *_OTHERS, "workspace_diagnostics", "python", "trusted", "settings"}
+    return bool(settings) and all(_key(name) in known for name in settings)
 
 
 def _trusted(value: object) -> bool:
@@ -135,13 +172,44 @@ class FileSettings:
 
 
 class Project:
-    """Settings and the surrounding program of each file.  Reads the disk: call it in the worker."""
+    """Settings and the surrounding program of each file.  Reads the disk: call it in the worker.
 
-    def __init__(self, roots: tuple[str, ...] = (), options: EditorOptions = EditorOptions()) -> None:
+    ``options`` hold for what is in none of the ``folders``, which are workspace folders with their own.
+    """
+
+    def __init__(
+        self,
+        roots: tuple[str, ...] = (),
+        options: EditorOptions = EditorOptions(),
+        folders: Mapping[str, EditorOptions] | None = None,
+        sources: SourceCache | None = None,
+    ) -> None:
         self.roots = roots
         self.options = options
-        self._sources = SourceCache()
+        self.folders: Mapping[str, EditorOptions] = folders or {}
+        self._sources = sources or SourceCache()
         self._program = DiskProgram(roots, cache=self._sources)
+
+    def changed(self, roots: tuple[str, ...], options: EditorOptions, folders: Mapping[str, EditorOptions]) -> Project:
+        """The project with other folders or options and the files that are known; itself if these are the same."""
+        if (roots, options, folders) == (self.roots, self.options, self.folders):
+            return self
+        return Project(roots, options, folders, self._sources)
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the user trusts all of the workspace."""
+        return self.options.trusted and all(options.trusted for options in self.folders.values())
+
+    def folder_of(self, path: str) -> str | None:
+        """The workspace folder that a file is in, the innermost one."""
+        holding = (root for root in self.roots if path == root or path.startswith(os.path.join(root, "")))
+        return max(holding, key=len, default=None)
+
+    def options_for(self, path: str) -> EditorOptions:
+        """What the editor says for a file."""
+        folder = self.folder_of(path)
+        return self.folders.get(folder, self.options) if folder is not None else self.options
 
     def see(self, buffers: Mapping[str, str]) -> None:
         """Take these texts for the files at these paths."""
@@ -155,11 +223,12 @@ class Project:
         """The settings of a file, or of one that has no path yet."""
         stored = os.path.isabs(path)
         place = path if stored else next(iter(self.roots), None)
+        fields = self.options_for(place or path).fields
         if place is None:
-            return FileSettings(replace(Settings(), **self.options.fields))
+            return FileSettings(replace(Settings(), **fields))
         config = load_for(place)
         problems = tuple(f"{p.path}{'' if p.line is None else f':{p.line}'}: {p.message}" for p in config.problems)
-        config = replace(config, settings=replace(config.settings, **self.options.fields))
+        config = replace(config, settings=replace(config.settings, **fields))
         if not stored:
             return FileSettings(config.settings, problems=problems)
         return FileSettings(config.settings_for(path), config.excludes(path), problems)

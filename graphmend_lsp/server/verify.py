@@ -41,8 +41,8 @@ def register(server: GraphMendServer) -> None:
         try:
             plan = await server.analyses.call(functools.partial(_plan, server, checked, chosen))
             path, project = checked.analysis.path, server.project
-            folder = next(iter(project.roots), os.path.dirname(path))
-            python = interpreter_for(path, project.options.python, folder)
+            folder = project.folder_of(path) or os.path.dirname(path)
+            python = interpreter_for(path, project.options_for(path).python, folder)
         except (ValueError, OSError) as error:
             return _say(server, f"GraphMend cannot verify this fix: {error}", types.MessageType.Error)
         if plan is None:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-URGENT, BACKGROUND = 0, 1
+URGENT, BACKGROUND, SWEEP = 0, 1, 2
 
 _STACK_BYTES = 64 * 1024 * 1024
 
@@ -51,7 +51,7 @@ def start(thread: threading.Thread) -> None:
 
 
 class Worker:
-    """Runs jobs one after the other in a daemon thread; urgent ones (a user waits) go first.
+    """Runs jobs one after the other in a daemon thread; urgent ones (a user waits) go first, then open documents.
 
     pygls' own pool is not used: it also reads the input, and a full pool makes the server deaf.
     """

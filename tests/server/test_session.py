@@ -32,6 +32,10 @@ CONFIG = ClientServerConfig(COMMAND, server_env={**os.environ, "PYTHONPATH": str
 
 @pytest_lsp.fixture(config=CONFIG, params=EDITORS)
 async def client(request, lsp_client: LanguageClient):
+    # these editors declare it, pytest-lsp does not have it
+    @lsp_client.feature(types.CLIENT_REGISTER_CAPABILITY)
+    def register(_: types.RegistrationParams) -> None: ...
+
     await lsp_client.initialize_session(
         types.InitializeParams(capabilities=client_capabilities(request.param), root_uri=None)
     )

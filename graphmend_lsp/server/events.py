@@ -1,0 +1,72 @@
+"""What happens to documents and around them, passed on to whoever shows diagnostics."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from lsprotocol import types
+
+from graphmend_lsp.server import pull
+from graphmend_lsp.server.documents import Document
+from graphmend_lsp.server.push import Publisher
+from graphmend_lsp.server.session import GraphMendServer
+
+
+class Channel(Protocol):
+    """One of the two ways on which diagnostics reach a client; a session has one only."""
+
+    def opened(self, document: Document) -> None: ...
+
+    def typed(self, document: Document) -> None: ...
+
+    def closed(self, uri: str) -> None: ...
+
+    def again(self, shown: Document | None = None) -> None: ...
+
+
+def register(server: GraphMendServer) -> None:
+    """Follow the documents of a client whose capabilities are known."""
+    channel: Channel
+    if server.client.pulls:
+        pull.register(server)
+        channel = pull.Refresher(server)
+    else:
+        channel = Publisher(server)
+        server.whole.publish(channel.send)
+    server.results.listeners += [channel.again, server.whole.again]
+
+    def opened(params: types.DidOpenTextDocumentParams) -> None:
+        document = server.documents.find(params.text_document.uri)
+        if document is not None:
+            channel.opened(document)
+            server.whole.opened(document.uri)
+
+    def changed(params: types.DidChangeTextDocumentParams) -> None:
+        document = server.documents.find(params.text_document.uri)
+        if document is not None:
+            document.advance(params.text_document.version)
+            channel.typed(document)
+
+    def saved(params: types.DidSaveTextDocumentParams) -> None:
+        server.project.refresh()
+        server.analyses.invalidate()  # others may use what this file defines, or be called from it
+        first = server.documents.find(params.text_document.uri)
+        if first is not None:
+            channel.opened(first)
+        channel.again(first)
+        server.whole.again()
+
+    def folders_changed(_: types.DidChangeWorkspaceFoldersParams) -> None:
+        server.configuration.folders_changed()
+        server.watch.folders_changed()
+        server.surroundings_changed()
+
+    def closed(params: types.DidCloseTextDocumentParams) -> None:
+        channel.closed(params.text_document.uri)
+        server.whole.again()
+
+    server.feature(types.TEXT_DOCUMENT_DID_OPEN)(opened)
+    server.feature(types.TEXT_DOCUMENT_DID_CHANGE)(changed)
+    server.feature(types.TEXT_DOCUMENT_DID_SAVE, types.SaveOptions(include_text=False))(saved)
+    server.feature(types.TEXT_DOCUMENT_DID_CLOSE)(closed)
+    server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)(folders_changed)
