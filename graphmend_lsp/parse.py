@@ -258,12 +258,22 @@ def _keep_untouched(text: str, previous: Parsed, failure: ParseFailure) -> Parse
     window = _window(text, previous)
     if window is None:
         return None
-    broken = Chunk(next(_ids), window.text, 1, window.line, (), broken=True)
-    return Parsed(text, (*window.before, broken, *window.after), failure)
+    middle: tuple[Chunk, ...] = (Chunk(next(_ids), window.text, 1, window.line, (), broken=True),)
+    try:
+        _tree(window.text)
+    except _NotPython as error:  # several places may have changed, and only one of them be broken
+        middle = _blanked_chunks(window.text, window.line, error.failure) or middle
+    return Parsed(text, (*window.before, *middle, *window.after), failure)
 
 
 def _around_the_error(text: str, failure: ParseFailure) -> Parsed:
-    """Blank the top-level block with the error and parse the rest; twice, then give up.
+    """Blank the top-level block with the error and parse the rest; twice, then give up."""
+    chunks = _blanked_chunks(text, 1, failure) or (Chunk(next(_ids), text, 1, 1, (), broken=True),)
+    return Parsed(text, chunks, failure)
+
+
+def _blanked_chunks(text: str, line: int, failure: ParseFailure) -> tuple[Chunk, ...] | None:
+    """The chunks of a piece of text that begins on ``line``, without the blocks that do not parse; None if that fails.
 
     Chunks keep their real text; those with a blanked line are ``broken``, so that nothing is derived from
     their length, but what did parse in them has its nodes.
@@ -284,12 +294,11 @@ def _around_the_error(text: str, failure: ParseFailure) -> Parsed:
         except _NotPython as error:
             current = error.failure
             continue
-        chunks = tuple(
-            replace(c, broken=not c.nodes or any(c.line <= n < c.line + len(c.lines) for n in gone))
-            for c in _chunks(text, 1, nodes)
+        return tuple(
+            replace(c, broken=not c.nodes or any(c.raw_line <= n < c.raw_line + len(c.lines) for n in gone))
+            for c in _chunks(text, line, nodes)
         )
-        return Parsed(text, chunks, failure)
-    return Parsed(text, (Chunk(next(_ids), text, 1, 1, (), broken=True),), failure)
+    return None
 
 
 def parsable(text: str) -> tuple[str, ParseFailure | None]:

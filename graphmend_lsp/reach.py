@@ -41,9 +41,14 @@ class Region:
 
 @dataclass(frozen=True, eq=False)
 class _Reused:
-    """Facts of an entry, with the chunks they may depend on and the engine that found them."""
+    """Facts of an entry, with the chunks they may depend on and the engine that found them.
+
+    Facts that an earlier entry has found are taken over with that entry's evidence (where a value was seen to be a
+    tensor), so they hold only as long as those chunks (``evidence``) are there, too.
+    """
 
     closure: frozenset[int]
+    evidence: frozenset[int]
     facts: Facts
     engine: Engine
 
@@ -84,6 +89,9 @@ class Reach:
         self._before = before
         self._kept: dict[tuple[ast.AST, str], _Reused] = {}
         self._closures = Closures(self.module)
+        self._present = frozenset(parsed.by_id)
+        self._found_for: dict[int, frozenset[int]] = {}
+        """For each of the new facts, by id, the closure of the entry that they were found for."""
         self._outer: dict[Engine, frozenset[int]] = {}
         self._failures: list[Internal] = []
 
@@ -127,7 +135,7 @@ class Reach:
         if kept is not None:
             return kept
         kept = self._before.entries.get(key) if self._before is not None else None
-        if kept is None or kept.closure != self._closure(function, kept.engine):
+        if kept is None or kept.closure != self._closure(function, kept.engine) or not kept.evidence <= self._present:
             try:
                 facts = self.engine.generic(function)
             except Exception as error:
@@ -136,9 +144,17 @@ class Reach:
                 facts = None
             if facts is None:
                 return None
-            kept = _Reused(self._closure(function, self.engine), facts, self.engine)
+            closure = self._closure(function, self.engine)
+            kept = _Reused(closure, self._evidence(facts, closure), facts, self.engine)
         self._kept[key] = kept
         return kept
+
+    def _evidence(self, start: Facts, closure: frozenset[int]) -> frozenset[int]:
+        """The chunks that the evidence in an entry's facts may stand in."""
+        found = closure
+        for facts in _all(start):
+            found |= self._found_for.setdefault(id(facts), closure)
+        return found
 
     def _closure(self, function: FunctionInfo, engine: Engine) -> frozenset[int]:
         """The chunks of this file that an entry can look at."""
@@ -155,16 +171,10 @@ class Reach:
 
     def _region(self, entry: Entry, kept: _Reused, nodes: AbstractSet[ast.AST]) -> Region:
         """Everything an entry reaches; the calls are noted in ``callers``."""
-        found: dict[int, Facts] = {}
-        todo = [kept.facts]
-        while todo:
-            facts = todo.pop()
-            if id(facts) in found:
-                continue
-            found[id(facts)] = facts
+        found = _all(kept.facts)
+        for facts in found:
             for callee in facts.callees:
                 self.callers.setdefault(callee.function.node, []).append(facts)
-                todo.append(callee)
         direct: set[int] = set()
         todo = [kept.facts]
         while todo:
@@ -172,7 +182,7 @@ class Reach:
             if id(facts) not in direct:
                 direct.add(id(facts))
                 todo += [callee for callee in facts.callees if callee.function.node not in nodes]
-        return Region(entry, kept.engine, tuple(found.values()), frozenset(direct))
+        return Region(entry, kept.engine, tuple(found), frozenset(direct))
 
     # -- other files -----------------------------------------------------------------------------
 
@@ -198,20 +208,25 @@ class Reach:
     def _reached(self, start: Facts) -> set[str]:
         """Functions of this file that an entry reaches, by qualified name; of a nested one its outermost function."""
         found: set[str] = set()
-        done: set[int] = set()
-        todo = [start]
-        while todo:
-            facts = todo.pop()
-            if id(facts) in done:
-                continue
-            done.add(id(facts))
-            todo += facts.callees
+        for facts in _all(start):
             function = facts.function
             if function.module is self.module:
                 while function.parent is not None:
                     function = function.parent
                 found.add(function.qualname)
         return found
+
+
+def _all(start: Facts) -> list[Facts]:
+    """Facts and those of everything that is called, each once."""
+    found: dict[int, Facts] = {}
+    todo = [start]
+    while todo:
+        facts = todo.pop()
+        if id(facts) not in found:
+            found[id(facts)] = facts
+            todo += facts.callees
+    return list(found.values())
 
 
 def _key(entry: Entry) -> tuple[ast.AST, str]:

@@ -137,3 +137,52 @@ def test_a_forward_inherited_from_another_file() -> None:
         analysis = check(text, "child.py", program=Two(base), previous=analysis)
         assert [f.span.line for f in analysis.findings] == lines
         assert shown(analysis) == shown(check(text, "child.py", program=Two(base)))
+
+
+THREE = """\
+import torch
+from torch import nn
+
+
+def gate(x: torch.Tensor):
+    if x.max() > 3:
+        x = x.clamp(-3, 3)
+    return x
+
+
+class Block(nn.Module):
+    def forward(self, x):
+        print(x.mean())
+        return gate(x)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.block = Block()
+
+    def forward(self, x):
+        x = self.block(x)
+        return x * x.sum()
+
+
+net = torch.compile(Net())
+"""
+
+
+def test_evidence_of_another_entry_goes_with_it() -> None:
+    """`Block` was analysed for `Net` first: what showed there that its `x` is a tensor is in the edited class."""
+    first = check(THREE)
+    text = THREE.replace("        x = self.block(x)\n        return x * x.sum()\n", "        return self.block(x)\n")
+    assert shown(check(text, previous=first)) == shown(check(text))
+    gone = THREE.replace("    def forward(self, x):\n        x = self.block(x)\n        return x * x.sum()\n", "")
+    assert shown(check(gone, previous=first)) == shown(check(gone))
+
+
+def test_of_two_distant_edits_only_the_broken_one_costs_findings() -> None:
+    first = check(THREE)
+    text = THREE.replace("        x = x.clamp", "\n        x = x.clamp").replace("return x * x.sum()", "return x * (")
+    analysis = check(text, previous=first)
+    assert analysis.problems
+    assert [(f.code, f.span.line) for f in analysis.findings] == [("GM101", 6), ("GM201", 14)]
+    assert shown(analysis) == shown(check(text))
