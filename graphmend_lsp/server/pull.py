@@ -107,7 +107,7 @@ async def _document(
     elif document.is_python:
         before = document.snapshot
         listed = await diagnostics.of(server, document)
-        if listed is None and not server.documents.is_current(before):
+        if not server.documents.is_current(before if listed is None else listed.snapshot):
             data = types.DiagnosticServerCancellationData(retrigger_request=True)
             code = types.LSPErrorCodes.ServerCancelled.value
             raise JsonRpcException("the document has changed", code, data)
@@ -132,7 +132,7 @@ async def _workspace(
         if not document.is_python:
             continue
         listed = await diagnostics.of(server, document, BACKGROUND)
-        if listed is None:
+        if listed is None or not server.documents.is_current(listed.snapshot):
             complete = False  # it is being typed in: the client asks for it by itself
         else:
             collector.add(document.uri, listed)

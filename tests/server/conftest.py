@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import queue
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lsprotocol import converters
+from pytest_lsp import client_capabilities
 
 FAKE_CORE = Path(__file__).parent / "fake_core.py"
 REPOSITORY = Path(__file__).parents[2]
@@ -50,6 +53,7 @@ class ResponseError(Exception):
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(error["message"])
         self.code: int = error["code"]
+        self.data = error.get("data")
 
 
 class Wire:
@@ -62,7 +66,11 @@ class Wire:
         self.notifications: list[dict[str, Any]] = []
         self.stray = b""
         self.errors = b""
+        self.capabilities: Any = None
         self._next_id = 0
+        self.answers: dict[str, Callable[[Any], Any]] = {}
+        """Requests of the server that are answered at once, by method; from the parameters to the result."""
+        self._sending = threading.Lock()
         self._threads = [threading.Thread(target=each, daemon=True) for each in (self._read, self._drain)]
         for thread in self._threads:
             thread.start()
@@ -73,7 +81,11 @@ class Wire:
         length = 0
         while line := stream.readline():
             if line == b"\r\n":
-                self._inbox.put(json.loads(stream.read(length)))
+                message = json.loads(stream.read(length))
+                if "id" in message and message.get("method") in self.answers:
+                    result = self.answers[message["method"]](message.get("params"))
+                    self.send({"id": message["id"], "result": result})
+                self._inbox.put(message)
             elif match := re.fullmatch(rb"Content-Length: (\d+)\r\n", line):
                 length = int(match[1])
             elif not line.startswith(b"Content-Type: "):
@@ -89,8 +101,9 @@ class Wire:
 
     def send_bytes(self, body: bytes) -> None:
         assert self.process.stdin is not None
-        self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
-        self.process.stdin.flush()
+        with self._sending:
+            self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            self.process.stdin.flush()
 
     def notify(self, method: str, params: Any = None) -> None:
         self.send({"method": method} if params is None else {"method": method, "params": params})
@@ -117,16 +130,16 @@ class Wire:
         """Parameters of the first matching notification, which is taken out."""
         while True:
             for number, message in enumerate(self.notifications):
-                if message["method"] == method and wanted(message["params"]):
+                if message["method"] == method and wanted(message.get("params")):
                     del self.notifications[number]
-                    return message["params"]
+                    return message.get("params")
             reply = self._inbox.get(timeout=TIMEOUT)
             assert reply is not None, "the server ended"
             self.notifications.append(reply)
 
     def seen(self, method: str) -> list[Any]:
         """Parameters of the notifications so far; a request is the barrier."""
-        return [message["params"] for message in self.notifications if message["method"] == method]
+        return [message.get("params") for message in self.notifications if message["method"] == method]
 
     def initialize(self, capabilities: Any = None, **more: Any) -> Any:
         given = {"processId": None, "rootUri": None, "capabilities": capabilities or {}, **more}
@@ -181,6 +194,26 @@ class Wire:
         self.notifications.remove(waiting[0])
         self.send({"id": waiting[0]["id"], "result": result})
         return waiting[0].get("params")
+
+    def pull(self, uri: str, previous: str | None = None) -> Any:
+        """The report for one document."""
+        params: dict[str, Any] = {"textDocument": {"uri": uri}}
+        if previous is not None:
+            params["previousResultId"] = previous
+        return self.request("textDocument/diagnostic", params)
+
+    def begin_pull_all(self, previous: dict[str, str] | None = None, **more: Any) -> int:
+        """Ask for the reports of all documents; the id of the request."""
+        ids = [{"uri": uri, "value": value} for uri, value in (previous or {}).items()]
+        self._next_id += 1
+        params = {"previousResultIds": ids, **more}
+        self.send({"id": self._next_id, "method": "workspace/diagnostic", "params": params})
+        return self._next_id
+
+    def pull_all(self, previous: dict[str, str] | None = None, **more: Any) -> dict[str, Any]:
+        """The reports of all documents, by URI."""
+        result = self.reply(self.begin_pull_all(previous, **more))
+        return {item["uri"]: item for item in result["items"]}
 
     def resolve(self, action: Any) -> Any:
         return self.request("codeAction/resolve", action)
@@ -312,3 +345,46 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def response_error() -> type[ResponseError]:
     return ResponseError
+
+
+def _editor(name: str) -> dict[str, Any]:
+    return converters.get_converter().unstructure(client_capabilities(name))
+
+
+@pytest.fixture(scope="session")
+def editors() -> dict[str, dict[str, Any]]:
+    """The capabilities of three clients: one that pulls and can be told to, one that pulls only, a minimal one."""
+    code = _editor("visual_studio_code")  # of a version before pull diagnostics: the rest as it declares it now
+    code["textDocument"]["diagnostic"] = {"dynamicRegistration": True, "relatedDocumentSupport": False}
+    code["workspace"]["diagnostics"] = {"refreshSupport": True}
+    code["workspace"]["didChangeWatchedFiles"] = {"dynamicRegistration": True, "relativePatternSupport": True}
+    return {"vscode": code, "neovim": _editor("neovim@0.11"), "minimal": {}}
+
+
+@pytest.fixture
+def editor(start: Callable[..., Wire], editors: dict[str, Any]) -> Callable[..., Wire]:
+    """Starts a server for one of the ``editors``, with answers to what it asks such a client.
+
+    ``configuration`` maps the URI of a folder ("" for none) to its section; the test may change it later.
+    """
+
+    def connect(
+        name: str, fake: bool = True, *, folders: tuple[Path, ...] = (), configuration: Any = None, **more: Any
+    ) -> Wire:
+        wire = start(fake)
+        said = {} if configuration is None else configuration
+        wire.answers = {
+            "workspace/configuration": lambda params: [said.get(i.get("scopeUri", "")) for i in params["items"]],
+            "client/registerCapability": lambda params: None,
+            "client/unregisterCapability": lambda params: None,
+            "window/workDoneProgress/create": lambda params: None,
+            "workspace/diagnostic/refresh": lambda params: None,
+            "workspace/codeLens/refresh": lambda params: None,
+            "workspace/inlayHint/refresh": lambda params: None,
+        }
+        if folders:
+            more["workspaceFolders"] = [{"uri": folder.as_uri(), "name": folder.name} for folder in folders]
+        wire.capabilities = wire.initialize(copy.deepcopy(editors[name]), **more)["capabilities"]
+        return wire
+
+    return connect
