@@ -100,12 +100,13 @@ class Joined:
         cell = "" if index == self.index_at(near) else f"cell {self.cells[index].number}, "
         return f"{cell}line {span.line}"
 
-    def message(self, finding: Finding) -> str:
-        """What a finding says, with the line that it names as one of a cell."""
-        if not finding.named_line:
-            return finding.message
+    def worded(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """Findings of the text that name lines of cells in their messages; their places stay those of the text."""
+        return tuple(self._worded(finding) if finding.named_line else finding for finding in findings)
+
+    def _worded(self, finding: Finding) -> Finding:
         words = self.words(finding.named_line, finding.span.line)
-        return finding.message.replace(f", line {finding.named_line})", f", {words})", 1)
+        return replace(finding, message=finding.message.replace(f", line {finding.named_line})", f", {words})", 1))
 
     def problems(self, path: str) -> tuple[Problem, ...]:
         """The cells of which a part does not parse."""

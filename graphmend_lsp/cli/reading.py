@@ -27,11 +27,11 @@ class Read:
         return None if self.notebook is None else self.notebook.joined
 
     def placed(self, analysis: core.Analysis) -> core.Analysis:
-        """The analysis of the text with what is known of the file: problems are those of the cells."""
+        """The analysis of the text as one of the file: problems are those of the cells."""
         if self.cells is None:
             return analysis
         problems = (*self.cells.problems(self.file.path), *(located(p, self.cells) for p in analysis.problems))
-        return replace(analysis, problems=problems)
+        return replace(analysis, findings=self.cells.worded(analysis.findings), problems=problems)
 
     def mended(self, mended: core.Mended) -> tuple[str, Joined | None]:
         """The file's text with the mended text in it, and the cells of that.

@@ -36,7 +36,7 @@ def _block(checked: Checked, finding: Finding, index: LineIndex, paint: Paint) -
     level = "" if finding.severity == "warning" else f" ({finding.severity})"
     head = paint(f"{finding.code} {finding.name}", "bold", _SEVERITY_COLOUR[finding.severity])
     lines = [
-        f"{head}{level}: {_message(checked, finding)}",
+        f"{head}{level}: {finding.message}",
         f"{pad}{paint('-->', 'blue')} {_place(checked, finding)}",
         *frame,
     ]
@@ -66,12 +66,8 @@ def concise(checked: Checked, paint: Paint) -> str:
     for finding in checked.findings:
         star = f" {paint('[*]', 'green')}" if checked.has_safe_fix(finding) else ""
         code = paint(finding.code, "bold", _SEVERITY_COLOUR[finding.severity])
-        rows.append(f"{_place(checked, finding)}: {code}{star} {_message(checked, finding)}\n")
+        rows.append(f"{_place(checked, finding)}: {code}{star} {finding.message}\n")
     return "".join(rows)
-
-
-def _message(checked: Checked, finding: Finding) -> str:
-    return finding.message if checked.cells is None else checked.cells.message(finding)
 
 
 def _place(checked: Checked, finding: Finding) -> str:
@@ -135,7 +131,7 @@ def as_json(results: Iterable[Checked], problems: Iterable[Problem]) -> dict[str
                     "name": finding.name,
                     "path": finding.path,
                     **_range(checked.cells, finding.span),
-                    "message": _message(checked, finding),
+                    "message": finding.message,
                     "severity": finding.severity,
                     "entry": finding.entry,
                     "entries": [

@@ -115,19 +115,19 @@ def _plan(options: argparse.Namespace, path: str, entry: str) -> Plan:
     from graphmend_lsp.project.program import DiskProgram
     from graphmend_lsp.verify import plan
 
-    for each in (path, *map(os.path.abspath, (*options.mend, *filter(None, [options.against])))):
-        if is_notebook(each):
-            raise plan.PlanError(each, NOT_RUN)
+    named: list[str] = [path, *options.mend, *([] if options.against is None else [options.against])]
+    for each in filter(is_notebook, named):
+        raise plan.PlanError(os.path.abspath(each), NOT_RUN)
     chosen = _options(options, path, entry)
     if options.against is not None:
         return plan.against_plan(path, os.path.abspath(options.against), entry=entry, options=chosen)
     overrides = shared.overrides(options)
-    named = overrides if not entry else overrides.with_entry(entry)
+    wanted = overrides if not entry else overrides.with_entry(entry)
     return plan.mended_plan(
         path,
         [os.path.abspath(other) for other in options.mend],
         entry=entry,
-        settings=lambda each: named.over(load_for(each).settings_for(each)),
+        settings=lambda each: wanted.over(load_for(each).settings_for(each)),
         program=DiskProgram((os.getcwd(), load_for(path).root)),
         accept=Accept(options.unsafe or load_for(path).unsafe_fixes),
         options=chosen,

@@ -14,7 +14,8 @@ from graphmend_lsp.server.documents import Checked
 from graphmend_lsp.server.edits import workspace_edit
 from graphmend_lsp.server.plans import Plan, for_all, is_safe
 from graphmend_lsp.server.session import GraphMendServer
-from graphmend_lsp.server.translate import SOURCE, FindingKey, severity
+from graphmend_lsp.server.snapshots import NotebookSnapshot
+from graphmend_lsp.server.translate import SOURCE, FindingKey, Positions, severity
 from graphmend_lsp.text import Span
 
 EXPLAIN = "graphmend.explain"
@@ -23,6 +24,7 @@ VERIFY = "graphmend.verify"
 QUICK_FIX = str(types.CodeActionKind.QuickFix.value)
 REWRITE = "refactor.rewrite.graphmend"
 FIX_ALL = "source.fixAll.graphmend"
+NOTEBOOK_FIX_ALL = "notebook.source.fixAll.graphmend"
 
 _UNUSED_SUPPRESSION = "GM001"
 """Reported on a comment, which another comment cannot silence."""
@@ -38,11 +40,16 @@ def asked_for(kind: str, only: Sequence[str] | None) -> bool:
 class Lister:
     """The actions for one range of one checked document."""
 
-    def __init__(self, server: GraphMendServer, checked: Checked, params: types.CodeActionParams) -> None:
+    def __init__(
+        self, server: GraphMendServer, checked: Checked, params: types.CodeActionParams, positions: Positions
+    ) -> None:
         self._server = server
         self._checked = checked
         self._context = params.context
-        self._range = checked.snapshot.positions.span(params.range)
+        self._positions = positions
+        self._range = positions.span(params.range)
+        self._notebook = checked.snapshot if isinstance(checked.snapshot, NotebookSnapshot) else None
+        self._uri = params.text_document.uri
         only = params.context.only
         self._only = None if only is None else [str(getattr(kind, "value", kind)) for kind in only]
 
@@ -54,11 +61,30 @@ class Lister:
                 yield from self._quick_fixes(finding)
         if self.wants(REWRITE):
             yield from self._rewrites(here)
-        if self.wants(FIX_ALL) and any(for_all(f, o) for f in self._checked.analysis.findings for o in f.offers):
+        if any(for_all(f, o) for f in self._checked.analysis.findings for o in f.offers):
             snapshot = self._checked.snapshot
             key = FindingKey(snapshot.uri, snapshot.version, "", "", _WHOLE_FILE)
-            yield types.CodeAction("GraphMend: Fix all safely fixable breaks", FIX_ALL), Plan("mend-file", key)
+            for kind in filter(self._fixes_all, (FIX_ALL, NOTEBOOK_FIX_ALL)):
+                where = "" if self._notebook is None else " in this notebook"
+                title = f"GraphMend: Fix all safely fixable breaks{where}"
+                yield types.CodeAction(title, kind), Plan("mend-file", key)
         yield from self._disabled(here)
+
+    def _fixes_all(self, kind: str) -> bool:
+        """Whether to offer to fix all by this kind.
+
+        A cell's answer mends the whole notebook.  On saving, a client asks each cell for the kind of files, all at
+        once: only the first cell answers, lest the edits be made several times.
+        """
+        if not self.wants(kind):
+            return False
+        if self._notebook is None:
+            return kind == FIX_ALL
+        if kind == NOTEBOOK_FIX_ALL:
+            return self._only is not None  # in a menu the other one is enough
+        automatic = self._context.trigger_kind == types.CodeActionTriggerKind.Automatic
+        first = self._notebook.positions_of(self._uri) == self._notebook.positions_of(self._notebook.cells[0].uri)
+        return first or not (automatic and self._only is not None)
 
     def _quick_fixes(self, finding: Finding) -> Iterator[tuple[types.CodeAction, Plan | None]]:
         key, diagnostics = self._key(finding), self._diagnostics(finding)
@@ -70,7 +96,7 @@ class Lister:
             if self._server.client.action_preferred and offer is preferred:
                 action.is_preferred = True
             yield action, Plan("offer", key, offer.kind, risk)
-        if finding.offers:
+        if finding.offers and self._notebook is None:  # whose code is not run
             offer = preferred or finding.offers[0]
             which = "this" if len(finding.offers) == 1 else "the safe" if preferred else "the first"
             title = _title(finding, f"Verify {which} fix")
@@ -116,7 +142,7 @@ class Lister:
 
     def _diagnostics(self, finding: Finding) -> list[types.Diagnostic]:
         """The client's own diagnostics for the finding, else one that says the same."""
-        range_ = self._checked.snapshot.positions.range(finding.span)
+        range_ = self._positions.range(finding.span)
         sent = [d for d in self._context.diagnostics if (d.source, d.code, d.range) == (SOURCE, finding.code, range_)]
         level = severity(finding.severity)
         return sent or [types.Diagnostic(range_, finding.message, level, finding.code, source=SOURCE)]
@@ -159,11 +185,12 @@ def register(server: GraphMendServer) -> None:
     """Handle ``textDocument/codeAction`` and ``codeAction/resolve``."""
 
     async def code_action(params: types.CodeActionParams) -> list[types.Command | types.CodeAction] | None:
-        document = server.documents.find(params.text_document.uri)
+        document = server.documents.containing(params.text_document.uri)
         checked = await server.analyses.of(document) if document is not None and document.is_python else None
-        if checked is None:
+        positions = checked.snapshot.positions_of(params.text_document.uri) if checked is not None else None
+        if checked is None or positions is None:
             return None
-        lister = Lister(server, checked, params)
+        lister = Lister(server, checked, params, positions)
         listed = list(lister.actions())
         if document is not None and lister.wants(REWRITE):
             asked = params.context.only is not None
@@ -198,7 +225,7 @@ def register(server: GraphMendServer) -> None:
             action.edit = edit
         return action
 
-    kinds = [types.CodeActionKind.QuickFix, REWRITE, FIX_ALL]
+    kinds = [types.CodeActionKind.QuickFix, REWRITE, FIX_ALL, NOTEBOOK_FIX_ALL]
     options = types.CodeActionOptions(code_action_kinds=kinds, resolve_provider=True)
     server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)(code_action)
     server.feature(types.CODE_ACTION_RESOLVE)(resolve)

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from lsprotocol import types
 from pygls.workspace import TextDocument, Workspace
@@ -14,41 +13,12 @@ from pygls.workspace import TextDocument, Workspace
 from graphmend_lsp.check import Analysis, ProgramView
 from graphmend_lsp.parse import Parsed
 from graphmend_lsp.profile.targets import Outline
-from graphmend_lsp.server.translate import Positions, path_of, uri_key
+from graphmend_lsp.server.snapshots import NotebookSnapshot, Snapshot
+from graphmend_lsp.server.translate import Positions, uri_key
 from graphmend_lsp.settings import Settings
-from graphmend_lsp.text import Encoding, LineIndex, split_lines
+from graphmend_lsp.text import Encoding, split_lines
 
 logger = logging.getLogger(__name__)
-
-_BOM = "\ufeff"
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """One version of one document."""
-
-    uri: str
-    version: int | None
-    text: str
-    encoding: Encoding
-
-    @property
-    def path(self) -> str:
-        return path_of(self.uri)
-
-    @property
-    def source(self) -> str:
-        """The text as the analysis reads it: without a byte order mark, as files are read, too."""
-        return self.text.removeprefix(_BOM)
-
-    @cached_property
-    def positions(self) -> Positions:
-        """Positions in ``source``."""
-        return Positions(self.index, self.encoding, len(self.text) - len(self.source))
-
-    @cached_property
-    def index(self) -> LineIndex:
-        return LineIndex(self.text)
 
 
 @dataclass(frozen=True)
@@ -119,6 +89,37 @@ class Document(TextDocument):
             self.snapshot = Snapshot(self.uri, version, self.snapshot.text, self.snapshot.encoding)
 
 
+class CellDocument(Document):
+    """A cell of a notebook: a text to keep in step.  What is checked is the notebook."""
+
+    def __init__(self, item: types.TextDocumentItem, encoding: Encoding, notebook: str) -> None:
+        super().__init__(item, encoding)
+        self.notebook = notebook
+        """URI of the notebook."""
+
+    @property
+    def is_python(self) -> bool:
+        return False
+
+    @property
+    def is_python_cell(self) -> bool:
+        return super().is_python
+
+
+class NotebookDocument(Document):
+    """A notebook: its text is that of its Python cells, joined."""
+
+    def __init__(self, uri: str, encoding: Encoding) -> None:
+        super().__init__(types.TextDocumentItem(uri, "python", 0, ""), encoding)
+        self.follow([], [])
+
+    def follow(self, cells: Sequence[tuple[int, CellDocument]], others: Sequence[str]) -> None:
+        """Take the cells as they are: Python ones with their numbers, and the URIs of all others."""
+        snapshots = [(number, cell.snapshot) for number, cell in cells]
+        self.version = (self.version or 0) + 1  # the client's may stay the same while a cell changes
+        self.snapshot = NotebookSnapshot.of(self.uri, self.version, self.snapshot.encoding, snapshots, others)
+
+
 class Documents(Workspace):
     """The workspace with our documents, and one key for all spellings of a URI."""
 
@@ -131,13 +132,29 @@ class Documents(Workspace):
         )
         self.encoding: Encoding = encoding
         self._open: dict[str, Document] = {}
+        self._notebooks: dict[str, NotebookDocument] = {}
 
     def __iter__(self) -> Iterator[Document]:
-        return iter(list(self._open.values()))
+        """The text documents; cells are none."""
+        return iter([document for document in self._open.values() if not isinstance(document, CellDocument)])
+
+    @property
+    def notebooks(self) -> tuple[NotebookDocument, ...]:
+        return tuple(self._notebooks.values())
 
     def find(self, uri: str) -> Document | None:
-        """The open document with this URI."""
-        return self._open.get(uri_key(uri))
+        """The open document, cell or notebook with this URI."""
+        key = uri_key(uri)
+        return self._notebooks.get(key) or self._open.get(key)
+
+    def containing(self, uri: str) -> Document | None:
+        """The document that is checked to know about this one: itself, or the notebook of a cell."""
+        document = self.find(uri)
+        return self.find(document.notebook) if isinstance(document, CellDocument) else document
+
+    def notebook(self, uri: str) -> NotebookDocument | None:
+        """The open notebook with this URI."""
+        return self._notebooks.get(uri_key(uri))
 
     def texts(self) -> dict[str, str]:
         """Texts of the open Python documents by path."""
@@ -152,7 +169,12 @@ class Documents(Workspace):
         return self.find(doc_uri) or super().get_text_document(doc_uri)
 
     def put_text_document(self, text_document: types.TextDocumentItem, notebook_uri: str | None = None) -> None:
-        self._open[uri_key(text_document.uri)] = Document(text_document, self.encoding)
+        document = (
+            Document(text_document, self.encoding)
+            if notebook_uri is None
+            else CellDocument(text_document, self.encoding, notebook_uri)
+        )
+        self._open[uri_key(text_document.uri)] = document
 
     def remove_text_document(self, doc_uri: str) -> None:
         self._open.pop(uri_key(doc_uri), None)
@@ -160,9 +182,49 @@ class Documents(Workspace):
     def update_text_document(
         self, text_doc: types.VersionedTextDocumentIdentifier, change: types.TextDocumentContentChangeEvent
     ) -> None:
-        document = self.find(text_doc.uri)
+        document = self._open.get(uri_key(text_doc.uri))
         if document is None:
             logger.warning("change of a document that is not open: %s", text_doc.uri)
             return
         document.version = text_doc.version
         document.apply_change(change)
+
+    # -- notebooks -------------------------------------------------------------------------------
+
+    def put_notebook_document(self, params: types.DidOpenNotebookDocumentParams) -> None:
+        super().put_notebook_document(params)
+        uri = params.notebook_document.uri
+        self._notebooks[uri_key(uri)] = NotebookDocument(uri, self.encoding)
+        self._follow(uri)
+
+    def update_notebook_document(self, params: types.DidChangeNotebookDocumentParams) -> None:
+        uri = params.notebook_document.uri
+        if self.get_notebook_document(notebook_uri=uri) is None:
+            logger.warning("change of a notebook that is not open: %s", uri)
+            return
+        super().update_notebook_document(params)
+        self._follow(uri)
+
+    def remove_notebook_document(self, params: types.DidCloseNotebookDocumentParams) -> None:
+        super().remove_notebook_document(params)
+        key = uri_key(params.notebook_document.uri)
+        self._notebooks.pop(key, None)
+        for cell in list(self._open.values()):
+            if isinstance(cell, CellDocument) and uri_key(cell.notebook) == key:
+                self.remove_text_document(cell.uri)  # one that the client did not name
+
+    def _follow(self, uri: str) -> None:
+        """The notebook's text from its cells as they are."""
+        stored, notebook = self.get_notebook_document(notebook_uri=uri), self._notebooks.get(uri_key(uri))
+        if stored is None or notebook is None:
+            return
+        cells: list[tuple[int, CellDocument]] = []
+        others: list[str] = []
+        for number, cell in enumerate(stored.cells, 1):
+            document = self._open.get(uri_key(cell.document))
+            code = cell.kind == types.NotebookCellKind.Code
+            if code and isinstance(document, CellDocument) and document.is_python_cell:
+                cells.append((number, document))
+            else:
+                others.append(cell.document)
+        notebook.follow(cells, others)

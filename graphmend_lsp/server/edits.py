@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from lsprotocol import types
 
 from graphmend_lsp.finding import Change, NewFile, Refusal
+from graphmend_lsp.notebook import CannotPlace
 from graphmend_lsp.project import files
 from graphmend_lsp.server.client import Client
 from graphmend_lsp.server.documents import Documents, Snapshot
@@ -26,11 +27,14 @@ def workspace_edit(
     A file the change needs is created by the client (``CreateFile``), never by the server, which cannot
     know whether the edit will be applied: where the client cannot, the answer is a refusal.
     """
-    edits = [snapshot.positions.text_edit(edit) for edit in change.edits]
+    try:
+        edited = snapshot.edited(change.edits)
+    except CannotPlace as error:
+        return Refusal("edit", "location", str(error))
     if not client.document_changes:
         if change.creates:
             return _needs_files(change.creates)
-        return types.WorkspaceEdit(changes={snapshot.uri: edits})
+        return types.WorkspaceEdit(changes={uri: edits for uri, _, edits in edited})
     changes: list[_Changes] = []
     for new in change.creates:
         written = _write(new, client, documents)
@@ -38,11 +42,13 @@ def workspace_edit(
             return _needs_files(change.creates)
         changes += written
     annotations: dict[str, types.ChangeAnnotation] | None = None
-    own: Sequence[types.TextEdit | types.AnnotatedTextEdit] = edits
     if risk and client.change_annotations:
-        own = [types.AnnotatedTextEdit(_RISK, edit.range, edit.new_text) for edit in edits]
         annotations = {_RISK: types.ChangeAnnotation("Changes behaviour", needs_confirmation=True, description=risk)}
-    changes.append(_text_edit(snapshot.uri, snapshot.version, own))
+    for uri, version, edits in edited:
+        own: Sequence[types.TextEdit | types.AnnotatedTextEdit] = edits
+        if annotations is not None:
+            own = [types.AnnotatedTextEdit(_RISK, edit.range, edit.new_text) for edit in edits]
+        changes.append(_text_edit(uri, version, own))
     return types.WorkspaceEdit(document_changes=changes, change_annotations=annotations)
 
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from lsprotocol import types
 
-from graphmend_lsp.server import pull
+from graphmend_lsp.server import notebooks, pull
 from graphmend_lsp.server.documents import Document
 from graphmend_lsp.server.push import Publisher
 from graphmend_lsp.server.session import GraphMendServer
@@ -33,7 +33,8 @@ def register(server: GraphMendServer) -> None:
     else:
         channel = Publisher(server)
         server.whole.publish(channel.send)
-    server.results.listeners += [channel.again, server.whole.again]
+    cells = notebooks.register(server)
+    server.results.listeners += [channel.again, server.whole.again, cells.again]
 
     def opened(params: types.DidOpenTextDocumentParams) -> None:
         document = server.documents.find(params.text_document.uri)
@@ -54,6 +55,7 @@ def register(server: GraphMendServer) -> None:
         if first is not None:
             channel.opened(first)
         channel.again(first)
+        cells.again()
         server.whole.again()
 
     def folders_changed(_: types.DidChangeWorkspaceFoldersParams) -> None:

@@ -14,15 +14,16 @@ from graphmend_lsp.finding import Finding
 from graphmend_lsp.server import measured
 from graphmend_lsp.server.documents import Checked, Document
 from graphmend_lsp.server.session import GraphMendServer
+from graphmend_lsp.server.snapshots import Snapshot
 from graphmend_lsp.server.suppress import code_at
 from graphmend_lsp.text import Span
 
 
-def about(finding: Finding, notes: Iterable[str] = ()) -> str:
+def about(finding: Finding, snapshot: Snapshot, notes: Iterable[str] = ()) -> str:
     """What there is to say of a finding, in Markdown; ``notes`` come right after its message."""
     parts = [f"**{finding.code} {finding.name}**", finding.message, *notes]
     if finding.evidence:
-        parts.append("Why it is in a graph:\n" + _list(_steps(finding)))
+        parts.append("Why it is in a graph:\n" + _list(_steps(finding, snapshot)))
     if finding.offers:
         parts.append("Offered:\n" + _list(offers(finding)))
     if refused := list(refusals(finding)):
@@ -32,9 +33,10 @@ def about(finding: Finding, notes: Iterable[str] = ()) -> str:
     return "\n\n".join(parts)
 
 
-def _steps(finding: Finding) -> Iterator[str]:
+def _steps(finding: Finding, snapshot: Snapshot) -> Iterator[str]:
     for step in finding.evidence:
-        place = f"line {step.span.line}" if step.path is None else f"{step.path}, line {step.span.line}"
+        line = step.span.line
+        place = snapshot.words(line, finding.span.line) if step.path is None else f"{step.path}, line {line}"
         yield f"{step.message} ({place})"
 
 
@@ -82,7 +84,7 @@ def _hover(
         pages = [text for code in codes if (text := page(code)) is not None]
         if len(pages) == 1:  # the finding above has its title
             pages = [re.sub(r"\A# .*\n+", "", pages[0])]
-        texts = [*(about(f, measured.notes(server, document, f)) for f in found), *pages]
+        texts = [*(about(f, checked.snapshot, measured.notes(server, document, f)) for f in found), *pages]
         return "\n\n---\n\n".join(texts), found[0].span
     told = measured.numbers_at(server, document, line, column)
     if told is not None:
@@ -100,11 +102,12 @@ def register(server: GraphMendServer) -> None:
     """Handle ``textDocument/hover``."""
 
     async def hover(params: types.HoverParams) -> types.Hover | None:
-        document = server.documents.find(params.text_document.uri)
+        uri = params.text_document.uri
+        document = server.documents.containing(uri)
         checked = await server.analyses.of(document) if document is not None and document.is_python else None
-        if document is None or checked is None:
+        positions = checked.snapshot.positions_of(uri) if checked is not None else None
+        if document is None or checked is None or positions is None:
             return None
-        positions = checked.snapshot.positions
         place = positions.place(params.position)
         told = await server.analyses.call(functools.partial(_hover, server, document, checked, *place))
         if told is None:

@@ -8,10 +8,10 @@ from typing import Any, Literal, cast, get_args
 
 from graphmend_lsp import check as core
 from graphmend_lsp.finding import Change, Finding, Offer, Refusal
+from graphmend_lsp.notebook import CannotPlace
 from graphmend_lsp.server.documents import Checked
 from graphmend_lsp.server.suppress import suppression
 from graphmend_lsp.server.translate import FindingKey, as_object
-from graphmend_lsp.text import diff_edits
 
 Do = Literal["offer", "suppress", "mend-function", "mend-file"]
 
@@ -45,7 +45,8 @@ class Plan:
         """The change, proved on the text that was checked.  For the worker."""
         if checked.analysis.problems and self.do != "suppress":
             problem = checked.analysis.problems[0]
-            line = "" if problem.line is None else f" (line {problem.line}: {problem.message})"
+            cell = "" if problem.cell is None else f"cell {problem.cell}, "
+            line = "" if problem.line is None else f" ({cell}line {problem.line}: {problem.message})"
             return Refusal("none", "unsupported", f"the file does not parse{line}")
         if self.do == "mend-file":
             return _mend(checked, for_all)
@@ -91,4 +92,7 @@ def _gone() -> Refusal:
 def _mend(checked: Checked, accept: Callable[[Finding, Offer], bool]) -> Change | Refusal:
     source = checked.snapshot.source
     mended = core.mend(source, checked.analysis.path, program=checked.program, settings=checked.settings, accept=accept)
-    return Change(tuple(diff_edits(source, mended.text)), mended.creates)
+    try:
+        return Change(tuple(checked.snapshot.difference(mended)), mended.creates)
+    except CannotPlace as error:
+        return Refusal("none", "location", str(error))

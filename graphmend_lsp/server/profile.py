@@ -94,6 +94,8 @@ def _prepare(server: GraphMendServer, request: Request) -> _Prepared | str:
     path, project = path_of(request.uri), server.project
     if not os.path.isabs(path):
         return "the text has not been saved to a file yet"
+    if layout.is_notebook(path):
+        return layout.NOT_RUN
     texts = {each: text for each, text in server.documents.texts().items() if os.path.isabs(each)}
     if path not in texts and not os.path.isfile(path):
         return f"there is no file {path}"

@@ -11,6 +11,7 @@ from graphmend_lsp.profile import store
 from graphmend_lsp.profile.anchors import Measured
 from graphmend_lsp.profile.report import Failure
 from graphmend_lsp.profile.targets import Outline, outline
+from graphmend_lsp.project import layout
 from graphmend_lsp.server.documents import Document, Outlined
 from graphmend_lsp.server.translate import uri_of
 
@@ -91,7 +92,7 @@ class Results:
         if known is not None and known.snapshot is snapshot and known.generation == generation:
             return known
         path, project = snapshot.path, self._server.project
-        if not document.is_python or not os.path.isabs(path) or path.endswith(".pyi"):
+        if not document.is_python or not os.path.isabs(path) or path.endswith((".pyi", layout.NOTEBOOK)):
             return None
         project.see(self._server.documents.texts())
         found = project.settings(path)

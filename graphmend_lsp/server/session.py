@@ -15,6 +15,7 @@ from pygls.lsp.server import LanguageServer
 
 from graphmend_lsp import __version__
 from graphmend_lsp.finding import Internal
+from graphmend_lsp.server import notebooks
 from graphmend_lsp.server.analyses import Analyses
 from graphmend_lsp.server.client import Client
 from graphmend_lsp.server.configuration import Configuration
@@ -58,6 +59,7 @@ class GraphMendServer(LanguageServer):
             NAME,
             __version__,
             text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
+            notebook_document_sync=notebooks.SYNC,
             protocol_cls=Protocol,
         )
 

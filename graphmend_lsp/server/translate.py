@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote
 
 from lsprotocol import types
@@ -19,6 +19,9 @@ from pygls.uris import from_fs_path, to_fs_path
 from graphmend_lsp.finding import Evidence, Finding, Severity
 from graphmend_lsp.server.client import Client
 from graphmend_lsp.text import Edit, Encoding, LineIndex, Span, to_code_points, units
+
+if TYPE_CHECKING:
+    from graphmend_lsp.server.snapshots import Snapshot
 
 SOURCE = "GraphMend"
 
@@ -34,15 +37,18 @@ _SEVERITIES: dict[Severity, types.DiagnosticSeverity] = {
 class Positions:
     """Positions in one text, ours and the client's.
 
-    ``skipped`` is the length of a byte order mark, which our columns do not count.
+    ``skipped`` is the length of a byte order mark, which our columns do not count; ``above`` how many lines of ours
+    stand above the text, where it is a cell of a notebook.
     """
 
     index: LineIndex
     encoding: Encoding
     skipped: int = 0
+    above: int = 0
 
     def position(self, line: int, column: int) -> types.Position:
         """Our position in client units."""
+        line -= self.above
         if line > self.index.line_count:
             line, column = self.index.line_count, sys.maxsize
         text = self.index.line(line)
@@ -60,7 +66,7 @@ class Positions:
             line, column = self.index.position(len(self.index.text))
         else:
             column = to_code_points(self.index.line(line), position.character, self.encoding)
-        return line, max(column - self.skipped, 0) if line == 1 else column
+        return line + self.above, max(column - self.skipped, 0) if line == 1 else column
 
     def span(self, range_: types.Range) -> Span:
         """A client's range in ours; a reversed one is turned round."""
@@ -86,7 +92,10 @@ def uri_of(path: str) -> str:
 def uri_key(uri: str) -> str:
     """One key for all spellings of a URI (``file:///c%3A/x`` is ``file:///C:/x``)."""
     path = to_fs_path(uri)
-    return unquote(uri) if path is None else "file:" + path
+    if path is None:
+        return unquote(uri)
+    _, mark, fragment = uri.partition("#")  # a cell of a notebook
+    return "file:" + path + mark + fragment
 
 
 def severity(value: Severity) -> types.DiagnosticSeverity:
@@ -152,9 +161,7 @@ def as_object(data: object) -> dict[str, object]:
 def diagnostic(
     finding: Finding,
     *,
-    uri: str,
-    version: int | None,
-    positions: Positions,
+    snapshot: Snapshot,
     client: Client,
     other_text: Callable[[str], LineIndex | None],
 ) -> types.Diagnostic:
@@ -162,19 +169,19 @@ def diagnostic(
     related = [*finding.evidence, *_why_not(finding)]
     message = finding.message
     if not client.related_information:
-        message = "\n".join([message, *(_folded(step) for step in related)])
+        message = "\n".join([message, *(_folded(step, finding, snapshot) for step in related)])
     described = client.code_description and finding.gb_url
     return types.Diagnostic(
-        range=positions.range(finding.span),
+        range=snapshot.at(finding.span)[1].range(finding.span),
         message=message,
         severity=severity(finding.severity),
         code=finding.code,
         code_description=types.CodeDescription(href=described) if described else None,
         source=SOURCE,
-        related_information=[_related(step, uri, positions, other_text) for step in related]
+        related_information=[_related(step, snapshot, other_text) for step in related]
         if client.related_information and related
         else None,
-        data=FindingKey.of(finding, uri, version).to_data() if client.diagnostic_data else None,
+        data=FindingKey.of(finding, snapshot.uri, snapshot.version).to_data() if client.diagnostic_data else None,
     )
 
 
@@ -188,14 +195,16 @@ def _why_not(finding: Finding) -> Iterable[Evidence]:
         )
 
 
-def _folded(step: Evidence) -> str:
-    place = f"line {step.span.line}" if step.path is None else f"{step.path}:{step.span.line}"
+def _folded(step: Evidence, finding: Finding, snapshot: Snapshot) -> str:
+    line = step.span.line
+    place = snapshot.words(line, finding.span.line) if step.path is None else f"{step.path}:{line}"
     return f"{place}: {step.message}"
 
 
 def _related(
-    step: Evidence, uri: str, positions: Positions, other_text: Callable[[str], LineIndex | None]
+    step: Evidence, snapshot: Snapshot, other_text: Callable[[str], LineIndex | None]
 ) -> types.DiagnosticRelatedInformation:
+    uri, positions = snapshot.at(step.span) if step.path is None else ("", snapshot.positions)
     if step.path is not None:
         uri = uri_of(step.path)
         index = other_text(step.path)

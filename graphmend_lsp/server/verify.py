@@ -10,6 +10,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
 
 from graphmend_lsp.finding import Refusal
+from graphmend_lsp.project import layout
 from graphmend_lsp.project.inputs import configured
 from graphmend_lsp.project.interpreter import interpreter_for
 from graphmend_lsp.server.actions import VERIFY
@@ -70,6 +71,8 @@ def _plan(server: GraphMendServer, checked: Checked, chosen: Plan) -> planning.P
     path = checked.analysis.path
     if not os.path.isabs(path):
         return "the text has not been saved to a file yet"
+    if layout.is_notebook(path):
+        return layout.NOT_RUN
     finding = find(checked, chosen.key)
     offer = None if finding is None else next((o for o in finding.offers if o.kind == chosen.offer), None)
     change = chosen.change(checked)
