@@ -7,6 +7,8 @@
 # make bench-differential               10,000 random modules per transformation, mended and compared: hours on 2 cores
 # make bench-profile MODELS_PYTHON=...  graphmend profile on real models, against an independent count (bench/README.md)
 # make gpu-check MODELS_PYTHON=...      the parts of graphmend profile that need a CUDA device; under 6 minutes
+# make bench-session                    2,000 random edits and requests, each answer checked against a fresh analysis
+# make bench-requests                   CPU of each request in a file with 200 findings
 # make bench-table2 MODELS_PYTHON=...  the paper's Table 2 (bench/README.md says what that Python needs)
 
 PYTHON ?= python3
@@ -22,7 +24,7 @@ BIN := $(VENV)/bin
 OLDEST_BIN := $(OLDEST_VENV)/bin
 endif
 
-.PHONY: demo test test-oldest-torch bench-cases bench-differential bench-profile bench-sweep bench-table2 gpu-check clean
+.PHONY: demo test test-oldest-torch bench-cases bench-differential bench-profile bench-requests bench-session bench-sweep bench-table2 gpu-check clean
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/python examples/demo.py
@@ -42,6 +44,12 @@ test-oldest-torch: $(OLDEST_VENV)/.installed-$(OLDEST_TORCH) $(VENV)/.installed-
 
 bench-table2: $(VENV)/.installed-test
 	$(BIN)/python bench/table2 --python $(MODELS_PYTHON)
+
+bench-session: $(VENV)/.installed-test
+	GRAPHMEND_SESSION_STEPS=2000 $(BIN)/python -m pytest tests/server/test_long_session.py
+
+bench-requests: $(VENV)/.installed-test
+	$(BIN)/python bench/requests.py
 
 bench-profile: $(VENV)/.installed-test
 	$(BIN)/python bench/profile --python $(MODELS_PYTHON) --unsafe

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib
 import linecache
 import logging
 import re
@@ -412,7 +413,12 @@ def breaks(module: Module, text: str) -> int:
 
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
-    """Without what torch says of its compiling, and the measurement of guards, for which Dynamo flushes CPU caches."""
+    """Without what torch says of its compiling, and the measurement of guards, for which Dynamo flushes CPU caches.
+
+    Inductor draws random numbers as eager does: its own depend on the number of graphs.
+    """
+    inductor: Any = importlib.import_module("torch._inductor.config")
+    drawn, inductor.fallback_random = inductor.fallback_random, True
     guards: Any = torch._dynamo.guards
     kept = getattr(guards, "profile_guard_manager", None)
     if kept is not None:
@@ -428,5 +434,6 @@ def quietly() -> Iterator[None]:
         for logger in talkers:
             logger.disabled = False
         torch.set_num_threads(threads)
+        inductor.fallback_random = drawn
         if kept is not None:
             guards.profile_guard_manager = kept

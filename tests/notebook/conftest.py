@@ -1,3 +1,0 @@
-"""Notebooks as tools write them."""
-
-from __future__ import annotations
