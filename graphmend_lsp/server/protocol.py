@@ -7,11 +7,12 @@ import logging
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from lsprotocol import types
 from pygls.exceptions import (
     JsonRpcException,
+    JsonRpcInvalidParams,
     JsonRpcInvalidRequest,
     JsonRpcServerNotInitialized,
 )
@@ -77,14 +78,18 @@ class Protocol(LanguageServerProtocol):
         try:
             return super().structure_message(data)
         except JsonRpcException as error:
+            invalid = JsonRpcInvalidParams(str(error.__cause__ or error))  # whatever it was that failed on it
             if "method" in data and isinstance(data.get("id"), (int, str)):
-                return MalformedRequest(data["id"], error)
-            raise
+                return MalformedRequest(data["id"], invalid)
+            raise invalid from error
 
     def handle_message(self, message: Any) -> None:
         if isinstance(message, MalformedRequest):
             refusal = self._out_of_order("") or message.error
             self._send_response(message.id, error=refusal.to_response_error())
+            return
+        if not hasattr(message, "jsonrpc"):
+            self._refuse(message)
             return
         method = getattr(message, "method", None)
         if method is None or method == types.EXIT:
@@ -101,6 +106,16 @@ class Protocol(LanguageServerProtocol):
             self._send_response(message.id, error=refusal.to_response_error())
         else:
             logger.debug("dropped %s: %s", method, refusal)
+
+    def _refuse(self, message: object) -> None:
+        """What is JSON but no message, which pygls fails on: answered where it looks like a request."""
+        fields = cast("dict[str, object]", message) if isinstance(message, dict) else {}
+        number = fields.get("id")
+        if "method" in fields and isinstance(number, (int, str)):
+            refusal = JsonRpcInvalidRequest('no "jsonrpc" in the message')
+            self._send_response(number, error=refusal.to_response_error())
+        else:
+            logger.debug("dropped what is no message")
 
     def _out_of_order(self, method: str) -> JsonRpcException | None:
         """Why a message with this method must not be handled now, if so."""

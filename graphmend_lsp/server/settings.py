@@ -103,6 +103,9 @@ def _key(name: str) -> str:
 def is_ours(settings: Mapping[str, object]) -> bool:
     """Whether an object holds settings of ours and nothing else."""
     known = {*_OPTIONS, *_OTHERS, "workspace_diagnostics", "python", "trusted", "settings"}
+    python = settings.get("python")
+    if python is not None and not isinstance(python, str):
+        return False  # that of other servers
     return bool(settings) and all(_key(name) in known for name in settings)
 
 

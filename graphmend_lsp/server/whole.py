@@ -104,6 +104,7 @@ class Whole:
 
     async def of(self, uri: str) -> Listed | None:
         """The diagnostics of one file that is not open; None where it has none to show."""
+        await self._server.configuration.known()
         path = path_of(uri)
         if not path.endswith(".py") or self._server.project.folder_of(path) not in self.roots:
             return None
@@ -112,6 +113,7 @@ class Whole:
 
     async def sweep(self, emit: Emit, token: int | str | None = None) -> bool:
         """Look at all files, and hand over the diagnostics of each; whether the user let it come to its end."""
+        await self._server.configuration.known()
         if not self.roots:
             return True
         async with self._turn:
@@ -123,7 +125,6 @@ class Whole:
 
     async def _sweep(self, emit: Emit, progress: Progress) -> bool:
         server = self._server
-        await server.configuration.known()
         state = self._state()
         unchanged = state == self._complete
         if not unchanged:

@@ -68,6 +68,7 @@ class Wire:
         self.errors = b""
         self.capabilities: Any = None
         self._next_id = 0
+        self.replies: dict[int | str, dict[str, Any]] = {}
         self.answers: dict[str, Callable[[Any], Any]] = {}
         """Requests of the server that are answered at once, by method; from the parameters to the result."""
         self._sending = threading.Lock()
@@ -117,11 +118,13 @@ class Wire:
     def reply(self, number: int | str, timeout: float = TIMEOUT) -> Any:
         """The result of the request with this id; ``timeout`` in seconds, between two messages."""
         while True:
-            reply = self._inbox.get(timeout=timeout)
+            reply = self.replies.pop(number, None) or self._inbox.get(timeout=timeout)
             assert reply is not None, "the server ended"
             if "method" in reply:
                 self.notifications.append(reply)
-            elif reply["id"] == number:
+            elif reply["id"] != number:
+                self.replies[reply["id"]] = reply
+            else:
                 if "error" in reply:
                     raise ResponseError(reply["error"])
                 return reply.get("result")
@@ -135,7 +138,10 @@ class Wire:
                     return message.get("params")
             reply = self._inbox.get(timeout=TIMEOUT)
             assert reply is not None, "the server ended"
-            self.notifications.append(reply)
+            if "method" in reply:
+                self.notifications.append(reply)
+            else:
+                self.replies[reply["id"]] = reply
 
     def seen(self, method: str) -> list[Any]:
         """Parameters of the notifications so far; a request is the barrier."""
