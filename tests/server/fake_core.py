@@ -1,7 +1,8 @@
 """The server with a core that finds what its words say, so that the server's part can be tested exactly.
 
 ``safe_break``, ``defer_break``, ``unsafe_break``, ``refused_break``, ``creating_break`` are findings; their fix
-writes ``mended``.  ``noise`` prints, ``boom`` raises, ``slow`` takes a second.
+writes ``mended``.  ``noise`` prints, ``boom`` raises, ``slow`` takes a second, ``mistake`` is an error of ours in one
+rule.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 from graphmend_lsp import check as core
 from graphmend_lsp.check import Analysis, Mended
-from graphmend_lsp.finding import Change, Evidence, Finding, NewFile, Offer, Problem, Refusal
+from graphmend_lsp.finding import Change, Evidence, Finding, Internal, NewFile, Offer, Problem, Refusal
 from graphmend_lsp.text import Edit, LineIndex, Span, apply_edits
 
 OFFERS = {
@@ -59,7 +60,8 @@ def check(text: str, path: str = "<stdin>", *, settings: Any = None, previous: A
         )  # fmt: skip
     suppressed = {n for n, line in enumerate(text.split("\n"), 1) if re.search(r"graphmend: ignore\[[^]]*GM201", line)}
     kept = (f for f in found if f.span.line not in suppressed and settings.wants(f.code))
-    return Analysis(path, text, tuple(kept), ())
+    mistake = Internal(path, 1, "rule GM999 broken", "KeyError: 'mistake'", "Traceback of the mistake")
+    return Analysis(path, text, tuple(kept), (), internal=(mistake,) if "mistake" in text else ())
 
 
 def resolve(analysis: Analysis, finding: Finding, offer: Offer, **_: Any) -> Change | Refusal:

@@ -182,6 +182,19 @@ def test_an_internal_error_is_reported_once_and_survived(start):
     assert len(wire.diagnostics(URI)) == 1
 
 
+def test_an_error_in_one_rule_is_reported_once(start, tmp_path):
+    wire = start(True)
+    wire.initialize()
+    for name in ("a.py", "b.py"):  # in two files, too
+        uri = (tmp_path / name).as_uri()
+        for version in (1, 2):
+            wire.open(uri, "mistake safe_break\n", version)
+            assert len(wire.diagnostics(uri)) == 1
+    logged = [m["message"] for m in wire.seen("window/logMessage")]
+    assert len(logged) == 1 and "rule GM999 broken" in logged[0] and "Traceback of the mistake" in logged[0]
+    assert len(wire.seen("window/showMessage")) == 1
+
+
 def test_the_loop_is_free_during_a_check(start):
     wire = start(True)
     wire.initialize()
