@@ -24,6 +24,11 @@ def main(arguments: Sequence[str]) -> int:
     if given is None or not program or program == ["-m"]:
         return _explain(ours)
     is_module = program[0] == "-m"
+    if program[0].endswith(".ipynb"):
+        from graphmend_lsp.project.layout import NOT_RUN  # its imports cost a start more than they are worth
+
+        print(f"error: {program[0]}: {NOT_RUN}", file=sys.stderr)
+        return EXIT_ERROR
     try:
         names, folders = split(given.get("--mend", ()))
         select, ignore = _codes(given.get("--select")), _codes(given.get("--ignore"))

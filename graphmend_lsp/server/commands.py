@@ -38,7 +38,7 @@ def _debug(server: GraphMendServer) -> Iterator[str]:
     yield "Client capabilities:"
     yield from (f"  {name} = {value!r}" for name, value in dataclasses.asdict(server.client).items())
     yield "Open documents:"
-    for document in server.documents:
+    for document in (*server.documents, *server.documents.notebooks):
         checked = document.checked
         if checked is None:
             state = "not checked" if document.is_python else "not Python"

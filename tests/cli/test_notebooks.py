@@ -155,7 +155,12 @@ def test_exclusions_count(run: Run, notebook: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("verify", "nb.ipynb"), ("verify", "model.py", "--against", "nb.ipynb"), ("profile", "nb.ipynb::Model")],
+    [
+        ("verify", "nb.ipynb"),
+        ("verify", "model.py", "--against", "nb.ipynb"),
+        ("profile", "nb.ipynb::Model"),
+        ("run", "nb.ipynb"),
+    ],
 )
 def test_notebooks_are_not_run(run: Run, notebook: Path, model: Path, arguments: tuple[str, ...]) -> None:
     result = run(*arguments)
