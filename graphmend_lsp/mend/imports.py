@@ -12,17 +12,20 @@ from graphmend_lsp.parse import Chunk, Parsed, first_line
 from graphmend_lsp.text import Edit, Span, split_lines
 
 
-def _imported(parsed: Parsed, module: str) -> dict[str, str]:
+def _imported(parsed: Parsed, module: str, before: int) -> dict[str, str]:
     """Names already imported from the runtime, with their spelling here."""
     names: dict[str, str] = {}
-    node = _runtime_import(parsed, module)
+    node = _runtime_import(parsed, module, before)
     if node is not None:
         names = {a.name: a.asname or a.name for a in node[1].names}
     return names
 
 
-def _runtime_import(parsed: Parsed, module: str) -> tuple[Chunk, ast.ImportFrom] | None:
+def _runtime_import(parsed: Parsed, module: str, before: int) -> tuple[Chunk, ast.ImportFrom] | None:
+    """The import of the runtime above a line: one below, as in a later cell of a notebook, is of no use there."""
     for chunk in parsed.chunks:
+        if chunk.line >= before:
+            break
         for node in chunk.nodes:
             if isinstance(node, ast.ImportFrom) and "." * node.level + (node.module or "") == module:
                 return chunk, node
@@ -37,15 +40,17 @@ def import_edits(
     place: RuntimePlace,
     module: Module,
     end: str,
+    before: int,
 ) -> list[Edit]:
+    """The edits that import what a change needs, whose first line is ``before``."""
     edits: list[Edit] = []
     lines: list[str] = []
     if needs_torch:
         lines.append("import torch")
-    missing = [n for n in runtime if n not in _imported(parsed, place.module)]
+    missing = [n for n in runtime if n not in _imported(parsed, place.module, before)]
     if missing:
         spelled = [n if runtime_name(module, n) == n else f"{n} as {runtime_name(module, n)}" for n in missing]
-        existing = _runtime_import(parsed, place.module)
+        existing = _runtime_import(parsed, place.module, before)
         if existing is not None and existing[1].lineno == existing[1].end_lineno:
             chunk, node = existing
             span = chunk.span(node).shifted(chunk.shift)

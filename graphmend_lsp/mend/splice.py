@@ -42,7 +42,8 @@ def splice(text: str, parsed: Parsed, jobs: Sequence[tuple[Site, Draft]], place:
         if added:
             line = helper_line(chunk, parsed)
             helpers[line] = helpers.get(line, "") + added
-    edits += import_edits(text, parsed, runtime, any(d.needs_torch for _, d in jobs), place, module, end)
+    before = min(parsed.by_id[function.chunk.id].line for function, _ in functions.values())
+    edits += import_edits(text, parsed, runtime, any(d.needs_torch for _, d in jobs), place, module, end, before)
     edits += [Edit(Span(line, 0, line, 0), added) for line, added in helpers.items()]
     edits.sort(key=lambda edit: edit.span)  # stable: imports stay before helpers at the same place
     if not _parses(apply_edits(text, edits)):

@@ -78,6 +78,16 @@ def test_cells_run_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert after.cells[0].source == "import torch\nfrom _graphmend import graph_effect\n# imports end here"
 
 
+def test_an_import_of_the_runtime_in_a_later_cell_does_not_count(tmp_path: Path) -> None:
+    model = "class A(torch.nn.Module):\n    def forward(self, x):\n        print(x.sum())\n        return x"
+    after = mended(
+        notebook("import torch", model, "from _graphmend import graph_effect", model.replace("A", "B")),
+        tmp_path / "nb.ipynb",
+    )
+    assert after.cells[0].source == "import torch\nfrom _graphmend import graph_effect"
+    assert after.cells[2].source == "from _graphmend import graph_effect"
+
+
 @pytest.mark.parametrize("folder", ["", "package"])
 def test_the_runtime_stands_beside_the_notebook(tmp_path: Path, folder: str) -> None:
     """Also in a package: a notebook is run in its folder, outside of any."""

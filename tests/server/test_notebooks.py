@@ -216,7 +216,10 @@ def test_fix_all_mends_every_cell_once(start, everything, client_text, tmp_path)
     wire = start()
     wire.initialize({**everything, **WITH_NOTEBOOKS})
     notebook = Notebook(wire, client_text, tmp_path / "nb.ipynb")
-    body = "    def forward(self, x):\n        if x.sum() > 0:\n            x = x + 1\n        else:\n            x = x - 1\n        return x"
+    body = (
+        "    def forward(self, x):\n        if x.sum() > 0:\n            x = x + 1\n"
+        "        else:\n            x = x - 1\n        return x"
+    )
     cells = notebook.open(
         "import torch", f"class A(torch.nn.Module):\n{body}", "x = 1", f"class B(torch.nn.Module):\n{body}"
     )
