@@ -19,6 +19,8 @@ class Channel(Protocol):
 
     def typed(self, document: Document) -> None: ...
 
+    def saved(self, document: Document | None) -> None: ...
+
     def closed(self, uri: str) -> None: ...
 
     def again(self, shown: Document | None = None) -> None: ...
@@ -52,9 +54,7 @@ def register(server: GraphMendServer) -> None:
         server.project.refresh()
         server.analyses.invalidate()  # others may use what this file defines, or be called from it
         first = server.documents.find(params.text_document.uri)
-        if first is not None:
-            channel.opened(first)
-        channel.again(first)
+        channel.saved(first)
         cells.again()
         server.whole.again()
 

@@ -38,6 +38,10 @@ class Refresher:
     def typed(self, document: Document) -> None:
         """The client asks by itself."""
 
+    def saved(self, document: Document | None) -> None:
+        """Others may depend on it; and not every client asks again for the document that it saves."""
+        self.again()
+
     def closed(self, uri: str) -> None:
         """The client clears what it showed."""
 

@@ -25,12 +25,18 @@ class Publisher:
         self._waiting: dict[str, asyncio.Task[None]] = {}
 
     def opened(self, document: Document) -> None:
-        """A document was opened, or is to be shown at once for another reason."""
+        """A document was opened."""
         self._schedule(document)
 
     def typed(self, document: Document) -> None:
         """A document has another text."""
         self._schedule(document, DEBOUNCE_SECONDS)
+
+    def saved(self, document: Document | None) -> None:
+        """A document was saved, which others may depend on: it comes first, then all others."""
+        if document is not None:
+            self._schedule(document)
+        self.again(document)
 
     def closed(self, uri: str) -> None:
         """A document was closed: what was sent for it goes."""
