@@ -35,6 +35,7 @@ INDUCTOR = 300
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--modules", type=int, default=MODULES, help="per transformation")
+    parser.add_argument("--first", type=int, default=0, help="the first seed; the number of modules stays")
     parser.add_argument("--inductor", type=int, default=INDUCTOR, help="modules that run with inductor, too")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--work", type=Path, default=ROOT / "bench" / ".work" / "differential")
@@ -43,11 +44,12 @@ def main() -> int:
     args = parser.parse_args()
     if args.seed is not None:
         return one(args.seed)
-    last = seeds_for(args.modules)
-    every = max(1, last // args.inductor) if args.inductor else 0
+    count = seeds_for(args.modules)
+    last = args.first + count
+    every = max(1, count // args.inductor) if args.inductor else 0
     work: Path = args.work / f"{digest()}-{every}"
     work.mkdir(parents=True, exist_ok=True)
-    shares = [(first, min(first + SHARE, last)) for first in range(0, last, SHARE)]
+    shares = [(first, min(first + SHARE, last)) for first in range(args.first, last, SHARE)]
     started = time.monotonic()
     with ThreadPoolExecutor(args.jobs) as pool:
         done = 0
@@ -93,7 +95,7 @@ def digest() -> str:
     found = hashlib.sha256()
     product = ROOT / "graphmend_lsp"
     for path in sorted([*product.rglob("*.py"), *product.rglob("*.json")]):
-        if path.relative_to(product).parts[0] not in ("cli", "hook", "project", "server", "verify"):
+        if path.relative_to(product).parts[0] not in ("cli", "hook", "profile", "project", "server", "verify"):
             found.update(path.read_bytes())
     for path in sorted([*GENERATOR.glob("*.py"), HERE / "chunk.py"]):
         found.update(path.read_bytes())

@@ -41,6 +41,7 @@ ROWS = (
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("scripts", nargs="*", help="only these, such as t5.py")
     parser.add_argument("--python", default=sys.executable, help="an interpreter with torch and transformers 4.52.4")
     parser.add_argument("--timing", action="store_true", help="with cold start and steady state")
     parser.add_argument("--unsafe", action="store_true", help="also with the fixes that change behaviour")
@@ -54,6 +55,8 @@ def main() -> int:
         return 2
     failed = 0
     for row in ROWS:
+        if args.scripts and row.script not in args.scripts:
+            continue
         script = HERE / "scripts" / row.script
         counting = [args.python, str(HERE / "counting.py"), str(script), row.entry]
         answer = subprocess.run(counting, capture_output=True, text=True)

@@ -56,6 +56,22 @@ HEAVY = frozenset(
     "multi_head_attention_forward interpolate grid_sample unfold fold fft ifft rfft irfft fft2 stft istft sort argsort "
     "topk chain_matmul multi_dot lstm gru max_pool1d max_pool2d avg_pool1d avg_pool2d adaptive_avg_pool2d".split()
 )
+_NO_OPERANDS = frozenset(
+    "tensor as_tensor scalar_tensor zeros ones full arange eye cat concat concatenate stack hstack vstack finfo iinfo "
+    "is_tensor get_default_dtype is_grad_enabled device".split()
+)
+"""Of those above, the ones that take no tensor first."""
+_OPERANDS: dict[str, int] = {
+    **dict.fromkeys(("where", "lerp", "masked_fill"), 3),
+    **dict.fromkeys(
+        "maximum minimum fmax fmin atan2 add sub subtract mul multiply rsub logical_and logical_or logical_xor eq ne "
+        "gt lt ge le greater less greater_equal less_equal not_equal bitwise_and bitwise_or bitwise_xor copysign "
+        "heaviside logaddexp clamp_min clamp_max div divide true_divide floor_divide fmod remainder pow type_as "
+        "expand_as".split(),
+        2,
+    ),
+}
+"""How many of the first arguments are tensors or numbers, where more than one is."""
 _FINITE_SLOPE: dict[str, tuple[float, float | None]] = {
     "log1p": (-1.0, None),
     "logit": (0.0, 1.0),
@@ -66,6 +82,7 @@ _PYTHON_CALLS = frozenset("float int bool str len abs isinstance tuple list rang
 _MATH = frozenset("sqrt pow floor ceil exp log".split())
 _CONVERSIONS = frozenset({"torch.tensor", "torch.as_tensor", "torch.scalar_tensor"})
 _MAX_DEPTH = 6
+_NO_OPERAND_KINDS = frozenset({Kind.CONTAINER, Kind.MODULE, Kind.FUNCTION, Kind.CLASS, Kind.LOGGER})
 _HOST_KINDS = frozenset({Kind.PYTHON, Kind.SCALAR, Kind.CONTAINER})
 
 
@@ -122,6 +139,8 @@ class Legality:
         if isinstance(node, ast.UnaryOp):
             return (node.operand,)
         if isinstance(node, ast.Compare):
+            if any(isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) for op in node.ops):
+                self._operands(node, (node.left, *node.comparators))
             if len(node.ops) > 1 and any(self.value(n).kind is Kind.TENSOR for n in (node.left, *node.comparators)):
                 self._issue("unsupported", f"`{self.text(node)}` tests a tensor inside the branch", node)
             return (node.left, *node.comparators)
@@ -157,7 +176,19 @@ class Legality:
                 self._function(node, method)
         return () if owner.kind in (Kind.NAMESPACE, Kind.MODULE, Kind.INSTANCE) else (node.value,)
 
+    def _operands(self, node: ast.expr | ast.stmt, operands: Iterable[ast.expr]) -> None:
+        """An operator of tensors raises for what is no tensor or number."""
+        values = [(operand, self.value(operand)) for operand in operands]
+        if any(value.kind is Kind.TENSOR for _, value in values):
+            self._misfits(node, values)
+
+    def _misfits(self, node: ast.AST, values: Iterable[tuple[ast.expr, Value]]) -> None:
+        for operand, value in values:
+            if value.kind in _NO_OPERAND_KINDS or (value.kind is Kind.PYTHON and value.dtype == "str"):
+                self._issue("may-raise", f"`{self.text(operand)}` is no tensor or number: its path would raise", node)
+
     def _binary(self, node: ast.BinOp) -> Iterable[ast.expr]:
+        self._operands(node, (node.left, node.right))
         self._operator(node, node.op, self.value(node.left), node.right, self.value(node.right))
         return (node.left, node.right)
 
@@ -325,6 +356,10 @@ class Legality:
         return tensors.decided(fact, values, keywords)
 
     def _op(self, node: ast.Call, name: str, random: bool, writes: bool, *, method: bool) -> None:
+        count = 0 if name in _NO_OPERANDS else _OPERANDS.get(name, 1)
+        operands = [self._operand(node, method, index) for index in range(count)]
+        operands += [keyword.value for keyword in node.keywords if keyword.arg in ("input", "other") and count]
+        self._misfits(node, [(each, self.value(each)) for each in operands if each is not None])
         if random:
             message = f"`{self.text(node)}` draws random numbers: computing it on every call shifts all later ones"
             self._issue("random", message, node)

@@ -152,8 +152,8 @@ def arguments(module: Module, *, ordinary: bool = False) -> list[tuple[Any, ...]
     return [eval(c, names) for c, plain in zip(module.calls, module.ordinary, strict=True) if plain or not ordinary]
 
 
-def run(module: Module, text: str, backend: str | None, *, gradients: bool = False, every: bool = False) -> Behaviour:
-    """One run of all calls on one instance of a freshly loaded module; with gradients of the ordinary or ``every``."""
+def run(module: Module, text: str, backend: str | None, *, gradients: bool = False) -> Behaviour:
+    """One run of all calls on one instance of a freshly loaded module; ``gradients``: of those with ordinary inputs."""
     effects: Any = vars(torch.ops).get("_graphmend_v1")
     for name in [] if effects is None else [n for n in effects.effects if n.startswith(f"{NAME}.")]:
         del effects.effects[name]  # a helper of a module that was run before
@@ -175,7 +175,7 @@ def run(module: Module, text: str, backend: str | None, *, gradients: bool = Fal
 
     if backend is not None:
         torch._dynamo.reset()
-    sets = arguments(module, ordinary=gradients and not every)
+    sets = arguments(module, ordinary=gradients)
     return observe(build, sets, calls=1, gradients=gradients, training=module.training, modules=loaded)
 
 
@@ -302,7 +302,9 @@ def _changed(
         return []
     if backend is not None and _OVERLAPPING in repr(before.outputs):
         return []  # a compiler makes a new tensor of what eager refuses to write into, an expanded one
-    if backend is not None and _is_not_differentiable(originals, mend, after):
+    if backend is not None and _is_not_differentiable(after):
+        return []
+    if backend is not None and _drops_what_is_unused(before, after):
         return []
     exact = backend != "inductor"
     selects = any(name.startswith(("where", "select")) for name in mend.applied)
@@ -319,19 +321,24 @@ def _changed(
     return found
 
 
-def _is_not_differentiable(originals: Originals, mend: Mend, after: Behaviour) -> bool:
+def _is_not_differentiable(after: Behaviour) -> bool:
     """Whether a graph was not compiled because autograd refuses what is in it (AOT differentiates a graph at once).
 
-    It does so in eager mode, too, or would on the path not taken, which a selection has in its graph.
+    It would in eager mode, too, if somebody asked for that gradient: of a value that nobody uses, or on the path not
+    taken, which a selection has in its graph.  What mending does to gradients that are asked for shows in eager mode.
     """
     told = repr(after.outputs) if "'compiler'" in repr(after.outputs) else repr(after.error)
-    if _NO_DERIVATIVE in told:
-        return True
-    if "'compiler'" not in told or _REFUSED_BACKWARD not in told:
-        return False
-    eager = run(originals.module, originals.module.text, None, gradients=True, every=True)
-    refused = eager.error is not None and _REFUSED_BACKWARD in eager.error[1]
-    return refused or any(name.startswith(("where", "select")) for name in mend.applied)
+    return _NO_DERIVATIVE in told or ("'compiler'" in told and _REFUSED_BACKWARD in told)
+
+
+def _drops_what_is_unused(before: Behaviour, after: Behaviour) -> bool:
+    """Whether all that differs are calls in which an operator of torch raised and now is not run: nobody uses it.
+
+    A break keeps such an operator alive, a compiler of the whole drops it.  What guards raise has other words.
+    """
+    pairs = list(zip(_calls(before), _calls(after), strict=True))
+    lost = [old for old, new in pairs if "'raised'" in repr(old) and "'raised'" not in repr(new)]
+    return bool(lost) and not any(word in repr(old) for old in lost for word in WORDS)
 
 
 def _has_more_history(before: Any, after: Any) -> bool:

@@ -101,7 +101,7 @@ def _write(fn: Function) -> None:
     fresh = fn.of(fresh=True)
     value = draws.pick(fresh) if fresh and draws.chance(80) else fn.any()
     form = draws.pick(
-        ("{v}.add_(1)", "{v} *= 0.5", "{v}[0] = 1.0", "{v}.clamp_(-2, 2)", "{v}[:, 1:].mul_(2)", "{v}.copy_({w})")
+        ("{v}.add_(1)", "{v} *= 0.5", "{v}[0] = 1.0", "{v}.clamp_(-2, 2)", "{v}[:, 1:].mul_(2)", "{v}.copy_({w} + 0)")
     )
     fn.line(ex.fill(fn, form, value))
 
