@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import sys
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from graphmend_lsp.finding import Change, NewFile, Refusal
@@ -46,10 +48,26 @@ def splice(text: str, parsed: Parsed, jobs: Sequence[tuple[Site, Draft]], place:
     edits += import_edits(text, parsed, runtime, any(d.needs_torch for _, d in jobs), place, module, end, before)
     edits += [Edit(Span(line, 0, line, 0), added) for line, added in helpers.items()]
     edits.sort(key=lambda edit: edit.span)  # stable: imports stay before helpers at the same place
-    if not _parses(apply_edits(text, edits)):
+    if not all(map(_parses, _changed_pieces(text, parsed, edits))):
         return Refusal("splice", "unsupported", "the rewritten code does not parse (please report this)")
     creates = (NewFile(place.path, place.text),) if runtime and place.path and place.text is not None else ()
     return Change(tuple(edits), creates)
+
+
+def _changed_pieces(text: str, parsed: Parsed, edits: Sequence[Edit]) -> list[str]:
+    """The new texts of the chunks that are edited, or all of the new text if an edit reaches from one into another.
+
+    A chunk parses alone as it does in the file, and parsing a large file takes longer than all the rest.
+    """
+    firsts = [chunk.line for chunk in parsed.chunks]
+    inside: dict[int, list[Edit]] = {}
+    for edit in edits:
+        number = max(bisect_right(firsts, edit.span.line) - 1, 0)
+        end = firsts[number + 1] if number + 1 < len(firsts) else sys.maxsize
+        if (edit.span.end_line, edit.span.end_column) > (end, 0):
+            return [apply_edits(text, edits)]
+        inside.setdefault(number, []).append(Edit(edit.span.shifted(1 - firsts[number]), edit.text))
+    return [apply_edits(parsed.chunks[number].text, own) for number, own in inside.items()]
 
 
 def _parses(text: str) -> bool:
