@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import importlib
 import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
@@ -25,6 +26,7 @@ class Analyses:
     def __init__(self, server: GraphMendServer) -> None:
         self._server = server
         self._generation = 0
+        self._ready = False
 
     @property
     def generation(self) -> int:
@@ -55,6 +57,9 @@ class Analyses:
             return None
         if checked is not None and document.snapshot is snapshot:
             document.checked = checked
+            if not self._ready and any(finding.offers for finding in checked.analysis.findings):
+                self._ready = True
+                self._server.worker.run(_load_what_edits)
         return checked
 
     def _report(self, future: asyncio.Future[Checked | None]) -> None:
@@ -88,3 +93,8 @@ class Analyses:
             analysis = core.check(snapshot.source, path, program=program, settings=found.settings, previous=previous)
             analysis = snapshot.placed(analysis)
         return Checked(snapshot, analysis, program, found.settings, generation, found.problems)
+
+
+def _load_what_edits() -> None:
+    """Import what makes edits, which takes longer than an edit: before the first one is asked for."""
+    importlib.import_module("graphmend_lsp.mend.splice")

@@ -25,6 +25,7 @@ from graphmend_lsp.server import (
     watch,
 )
 from graphmend_lsp.server.session import GraphMendServer
+from graphmend_lsp.server.worker import collect_between_jobs
 
 USAGE = "usage: graphmend server [--stdio] [--clientProcessId=N]"
 
@@ -69,6 +70,7 @@ def main(argv: list[str]) -> int:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     logging.getLogger("pygls").setLevel(logging.CRITICAL)  # it repeats what is answered or reported
     stdin, stdout = _take_streams()
+    collect_between_jobs()
     server = create()
     try:
         server.start_io(stdin, stdout)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import queue
+import sys
 import threading
 from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
 
+_GARBAGE = 300_000
+"""So many blocks of memory more than after the last search are worth another one."""
 URGENT, BACKGROUND, SWEEP = 0, 1, 2
 
 _STACK_BYTES = 64 * 1024 * 1024
@@ -50,6 +54,11 @@ def start(thread: threading.Thread) -> None:
         threading.stack_size(previous)
 
 
+def collect_between_jobs() -> None:
+    """Leave the search for garbage to the worker: trees of large files make it take longer than any request."""
+    gc.disable()
+
+
 class Worker:
     """Runs jobs one after the other in a daemon thread; urgent ones (a user waits) go first, then open documents.
 
@@ -81,6 +90,10 @@ class Worker:
         start(self._thread)
 
     def _loop(self) -> None:
+        known = sys.getallocatedblocks()
         while True:
             _, _, work = self._jobs.get()
             work()
+            if self._jobs.empty() and sys.getallocatedblocks() > known + _GARBAGE:
+                gc.collect()
+                known = sys.getallocatedblocks()
