@@ -147,6 +147,23 @@ class Problem:
     cell: int | None = None
 
 
+@dataclass(frozen=True)
+class Applied:
+    """One offer that mended code has; ``line`` is that of its finding, in the text that the holder says."""
+
+    path: str
+    line: int
+    code: str
+    title: str
+    safety: str
+    changes: str = ""
+
+    @classmethod
+    def of(cls, path: str, finding: Finding, offer: Offer, line: int | None = None) -> Applied:
+        """An offer of a finding; ``line`` None takes the finding's."""
+        return cls(path, line or finding.span.line, finding.code, offer.title, offer.safety, offer.changes)
+
+
 @dataclass(frozen=True, slots=True)
 class Internal:
     """An error of our own that cost one rule, transformation or function at one place; all else was found.

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from graphmend_lsp import check as core
-from graphmend_lsp.finding import Finding
+from graphmend_lsp.finding import Applied, Finding
 from graphmend_lsp.origins import origins
 from graphmend_lsp.profile.plan import Mending, Plan
-from graphmend_lsp.profile.report import Applied, Confirmed
+from graphmend_lsp.profile.report import Confirmed
 from graphmend_lsp.project import files
 from graphmend_lsp.settings import Settings
 from graphmend_lsp.text import Edit
@@ -76,7 +76,7 @@ def _applied(path: str, result: core.Mended, origins: Sequence[Sequence[int]]) -
         for _ in range(count):
             finding, offer = next(rest)
             line = origins[number][min(finding.span.line, len(origins[number])) - 1]
-            found.append(Applied(path, line, finding.code, offer.title, offer.safety, offer.changes))
+            found.append(Applied.of(path, finding, offer, line))
     return sorted(found, key=lambda row: row.line)
 
 

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeVar
 
+from graphmend_lsp.finding import Applied
+
 _T = TypeVar("_T")
 
 VERSION = 1
@@ -136,18 +138,6 @@ class Arm:
     @property
     def operations(self) -> int:
         return sum(graph.operations for graph in self.graphs)
-
-
-@dataclass(frozen=True)
-class Applied:
-    """One fix that the mended arm has."""
-
-    path: str
-    line: int
-    code: str
-    title: str
-    safety: str
-    changes: str = ""
 
 
 @dataclass(frozen=True)

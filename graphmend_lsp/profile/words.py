@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from graphmend_lsp.profile.report import Applied, Arm, Launches, Report, Site, Timing, noise, ratio
+from graphmend_lsp.finding import Applied
+from graphmend_lsp.profile.report import Arm, Launches, Report, Site, Timing, noise, ratio
 
 RATIOS = "Ratios are original / mended: above 1 the mended code is faster, or needs less memory."
 STATUS = {"confirmed": "confirmed", "no-break": "no break here", "not-reached": "not reached"}

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphmend_lsp import check as core
-from graphmend_lsp.finding import Change, Finding, Offer
+from graphmend_lsp.finding import Applied, Change, Finding, Offer
 from graphmend_lsp.project import files
 from graphmend_lsp.project.inputs import Source
 from graphmend_lsp.project.program import DiskProgram
 from graphmend_lsp.settings import Settings
 from graphmend_lsp.text import apply_edits
-from graphmend_lsp.verify.report import Applied
 
 BACKENDS = ("aot_eager", "inductor")
 
@@ -92,16 +91,12 @@ def mended_plan(
             raise PlanError(each, problem.message, problem.line)
         mended[each] = result.text
         mended.update({new.path: new.text for new in result.creates})
-        applied += [_applied(each, finding, offer) for finding, offer in result.applied]
+        applied += [Applied.of(each, finding, offer) for finding, offer in result.applied]
         left += sum(finding.code != "GM001" for finding in result.analysis.findings)
         findings = [finding for finding, _ in result.applied] + list(result.analysis.findings)
         named += [name.name for finding in findings for name in finding.entries if (name.path or each) == path]
     names = (entry,) if entry else tuple(dict.fromkeys(name for name in named if "<" not in name))
     return Plan(path, names, not entry, original, mended, tuple(applied), options=options, left=left)
-
-
-def _applied(path: str, finding: Finding, offer: Offer) -> Applied:
-    return Applied(path, finding.span.line, finding.code, offer.title, offer.safety, offer.changes)
 
 
 def offer_plan(
@@ -124,7 +119,7 @@ def offer_plan(
     mended = {**texts, path: apply_edits(texts[path], change.edits), **{new.path: new.text for new in change.creates}}
     original = texts if target in texts else {**texts, target: _read(target)}
     return Plan(
-        target, names, True, original, {**original, **mended}, (_applied(path, finding, offer),), options=options
+        target, names, True, original, {**original, **mended}, (Applied.of(path, finding, offer),), options=options
     )
 
 

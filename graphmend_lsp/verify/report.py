@@ -5,20 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from graphmend_lsp.finding import Applied
+
 Verdict = Literal["same", "different", "inconclusive", "unchanged"]
 """``unchanged``: there was nothing to mend, so nothing was run."""
-
-
-@dataclass(frozen=True)
-class Applied:
-    """One offer that the mended code has; ``line`` is that of its finding in the text that the offer changed."""
-
-    path: str
-    line: int
-    code: str
-    title: str
-    safety: str
-    changes: str = ""
 
 
 @dataclass(frozen=True)

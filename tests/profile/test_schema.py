@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphmend_lsp.finding import Applied
 from graphmend_lsp.profile.report import (
-    Applied,
     Arm,
     Confirmed,
     Failure,

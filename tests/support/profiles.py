@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from graphmend_lsp.finding import Applied
 from graphmend_lsp.profile.report import (
-    Applied,
     Arm,
     Confirmed,
     Failure,
