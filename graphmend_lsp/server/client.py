@@ -34,6 +34,8 @@ class Client:
     progress: bool = False
     code_lens: bool = False
     lens_refresh: bool = False
+    lazy_tooltips: bool = False
+    """Of inlay hints: asked for when they are shown."""
     inlay_hint: bool = False
     hint_refresh: bool = False
     message_actions: bool = False
@@ -82,6 +84,7 @@ class Client:
             progress=has("window.work_done_progress"),
             code_lens=_get(capabilities, "text_document.code_lens") is not None,
             lens_refresh=has("workspace.code_lens.refresh_support"),
+            lazy_tooltips="tooltip" in names("text_document.inlay_hint.resolve_support.properties"),
             inlay_hint=_get(capabilities, "text_document.inlay_hint") is not None,
             hint_refresh=has("workspace.inlay_hint.refresh_support"),
             message_actions=_get(capabilities, "window.show_message") is not None,

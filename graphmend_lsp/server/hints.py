@@ -7,11 +7,13 @@ import sys
 
 from lsprotocol import types
 
+from graphmend_lsp.profile.anchors import Measured
 from graphmend_lsp.profile.text import headline
 from graphmend_lsp.server.documents import Document
 from graphmend_lsp.server.hover import plain
 from graphmend_lsp.server.measured import STALE, numbers
 from graphmend_lsp.server.session import GraphMendServer
+from graphmend_lsp.server.translate import as_object
 
 
 def _hints(server: GraphMendServer, document: Document, range_: types.Range) -> list[types.InlayHint]:
@@ -29,15 +31,34 @@ def _hints(server: GraphMendServer, document: Document, range_: types.Range) -> 
             continue
         stale = server.results.stale(measured)
         label = headline(report) + (STALE if stale else "")
-        text = numbers(report, stale)
-        tooltip = (
-            types.MarkupContent(types.MarkupKind.Markdown, text)
-            if server.client.hover_markdown
-            else types.MarkupContent(types.MarkupKind.PlainText, plain(text))
-        )
-        end = positions.position(part.span.line, sys.maxsize)
-        hints.append(types.InlayHint(end, label, tooltip=tooltip, padding_left=True))
+        hint = types.InlayHint(positions.position(part.span.line, sys.maxsize), label, padding_left=True)
+        if server.client.lazy_tooltips:
+            hint.data = {"uri": document.uri, "entry": report.entry}
+        else:
+            hint.tooltip = _tooltip(server, measured)
+        hints.append(hint)
     return hints
+
+
+def _tooltip(server: GraphMendServer, measured: Measured) -> types.MarkupContent:
+    text = numbers(measured.report, server.results.stale(measured))
+    if server.client.hover_markdown:
+        return types.MarkupContent(types.MarkupKind.Markdown, text)
+    return types.MarkupContent(types.MarkupKind.PlainText, plain(text))
+
+
+def _resolved(server: GraphMendServer, hint: types.InlayHint) -> types.InlayHint:
+    """With the numbers, if they are still known.  Runs in the worker."""
+    try:
+        fields = as_object(hint.data)
+    except ValueError:
+        return hint
+    document = server.documents.find(str(fields.get("uri")))
+    outlined = server.results.outlined(document) if document is not None else None
+    for measured in server.results.of(outlined.snapshot.path) if outlined is not None else ():
+        if measured.report.entry == fields.get("entry"):
+            hint.tooltip = _tooltip(server, measured)
+    return hint
 
 
 def register(server: GraphMendServer) -> None:
@@ -51,9 +72,15 @@ def register(server: GraphMendServer) -> None:
             return None
         return await server.analyses.call(functools.partial(_hints, server, document, params.range))
 
+    async def resolve(hint: types.InlayHint) -> types.InlayHint:
+        return await server.analyses.call(functools.partial(_resolved, server, hint)) or hint
+
     def refresh(_: Document | None) -> None:
         server.spawn(server.refresh(server.workspace_inlay_hint_refresh_async))
 
-    server.feature(types.TEXT_DOCUMENT_INLAY_HINT, types.InlayHintOptions(resolve_provider=False))(inlay_hint)
+    lazy = server.client.lazy_tooltips
+    server.feature(types.TEXT_DOCUMENT_INLAY_HINT, types.InlayHintOptions(resolve_provider=lazy))(inlay_hint)
+    if lazy:
+        server.feature(types.INLAY_HINT_RESOLVE)(resolve)
     if server.client.hint_refresh:
         server.results.listeners.append(refresh)

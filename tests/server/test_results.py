@@ -64,10 +64,15 @@ def shown(start, profiling, cache, tmp_path):
         return outline(path, parse(texts[path]), NoProgram(), Settings())
 
     store.save(measured(_report(str(model), str(helpers)), outline_of))
+    return _opened(start, profiling, tmp_path)
+
+
+def _opened(start, capabilities, folder):
     wire = start()
-    wire.initialize(profiling, rootUri=tmp_path.as_uri())
-    wire.open(model.as_uri(), MODEL)
-    return wire, model.as_uri(), helpers.as_uri()
+    wire.initialized = wire.initialize(capabilities, rootUri=folder.as_uri())
+    model = (folder / "model.py").as_uri()
+    wire.open(model, MODEL)
+    return wire, model, (folder / "helpers.py").as_uri()
 
 
 def _measured(diagnostics):
@@ -87,6 +92,21 @@ def test_a_hint_at_the_header(shown):
     assert hint["paddingLeft"] is True
     assert hint["tooltip"]["kind"] == "markdown" and "| graphs | 2 |" in hint["tooltip"]["value"]
     assert wire.hints(uri, 6, 9) == []
+
+
+def test_its_numbers_come_later_for_a_client_that_asks_for_them(shown, start, profiling, tmp_path):
+    lazy = {"inlayHint": {"resolveSupport": {"properties": ["tooltip", "textEdits"]}}}
+    capabilities = {**profiling, "textDocument": {**profiling["textDocument"], **lazy}}
+    eager, uri, _ = shown
+    assert eager.initialized["capabilities"]["inlayHintProvider"] == {"resolveProvider": False}
+    (known,) = eager.hints(uri)
+    wire, uri, _ = _opened(start, capabilities, tmp_path)
+    assert wire.initialized["capabilities"]["inlayHintProvider"] == {"resolveProvider": True}
+    (hint,) = wire.hints(uri)
+    assert "tooltip" not in hint
+    assert wire.request("inlayHint/resolve", hint)["tooltip"] == known["tooltip"]
+    assert "tooltip" not in wire.request("inlayHint/resolve", {**hint, "data": {"uri": uri, "entry": "Gone"}})
+    assert "tooltip" not in wire.request("inlayHint/resolve", {**hint, "data": 3})
 
 
 def test_breaks_beside_the_findings_in_one_publication(shown):
