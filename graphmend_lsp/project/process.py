@@ -111,7 +111,7 @@ class WorkerProcess:
                 if ended:  # but a process that it started still holds the pipe
                     break
                 continue
-            if line is None:
+            if line is None or not line.endswith("\n"):  # it ended, maybe in the middle of a word
                 break
             event = cast("dict[str, Any]", json.loads(line))
             if event["event"] == "failed":
@@ -126,6 +126,12 @@ class WorkerProcess:
         """Whether the process is gone; it is not reaped, so that its number stays its group's."""
         if sys.platform == "win32" or self._process.returncode is not None:
             return self._process.poll() is not None
+        if not hasattr(os, "waitid"):  # macOS before Python 3.13
+            if self._process.poll() is None:
+                return False
+            with contextlib.suppress(OSError):  # reaped, but its number is its group's as long as any of that lives
+                os.killpg(self._process.pid, signal.SIGKILL)
+            return True
         flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
         with contextlib.suppress(ChildProcessError):
             return os.waitid(os.P_PID, self._process.pid, flags) is not None
@@ -160,11 +166,17 @@ class WorkerProcess:
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """End it if it still runs, and close its pipes."""
+        """End it if it still runs, and close its pipes.
+
+        A pipe that a process outside its group still holds stays with its reader: closing it would wait for that.
+        """
         self.kill()
-        for reader in self._readers:
+        streams = [self._process.stdin]
+        for reader, stream in zip(self._readers, (self._process.stdout, self._process.stderr), strict=True):
             reader.join(1.0)
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if not reader.is_alive():
+                streams.append(stream)
+        for stream in streams:
             if stream is not None:
                 with contextlib.suppress(OSError):
                     stream.close()
