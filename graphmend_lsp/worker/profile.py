@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import copy
 import hashlib
+import importlib.util
 import os
 import platform
+import traceback
 from typing import Any, Callable, Generator, NamedTuple
 
 import torch
@@ -77,8 +79,12 @@ def run(job: dict[str, Any], channel: Channel) -> None:
 def _capture(job: dict[str, Any], channel: Channel, overlay: load.Overlay, device: str) -> None:
     text = overlay.text(job["path"])
     if text is None:
-        with open(job["path"], encoding="utf-8") as stream:
-            text = stream.read()
+        with open(job["path"], "rb") as stream:
+            data = stream.read()
+        try:
+            text = importlib.util.decode_source(data)
+        except (SyntaxError, UnicodeDecodeError) as error:  # the encoding that it names is not there, or not its own
+            raise Failure("import", f"{os.path.basename(job['path'])}: {error}") from None
     program = capture.Program(job["capture"]["script"], job["capture"]["module"], tuple(job["capture"]["arguments"]))
 
     def found(target: Any, call: Call) -> None:
@@ -93,6 +99,10 @@ def _capture(job: dict[str, Any], channel: Channel, overlay: load.Overlay, devic
             _measure(job, channel, Subject(build, [call], inputs, True), where)
         except Failure as failure:
             channel.send("failed", kind=failure.kind, message=str(failure))
+            code = 1
+        except Exception as error:  # ours: else it would look as if the program had ended itself
+            traceback.print_exc()
+            channel.send("failed", kind="internal", message=f"{type(error).__name__}: {error}")
             code = 1
         finally:
             channel.flush()
