@@ -12,6 +12,7 @@ import traceback
 from typing import Any, Callable, Generator, NamedTuple
 
 import torch
+from torch.utils._pytree import tree_map
 
 from . import capture, entries, graphs, load
 from .channel import Channel, Failure
@@ -89,6 +90,7 @@ def _capture(job: dict[str, Any], channel: Channel, overlay: load.Overlay, devic
 
     def found(target: Any, call: Call) -> None:
         """Inside the program's call, so that all contexts (autocast, no_grad) are as they are there."""
+        call = _cut_off(call)
         where = _device_of(target, call) or device
         channel.send("device", device=where, name=_device_name(where), python=platform.python_version())
         inputs = f"captured from {program.name}"
@@ -111,6 +113,17 @@ def _capture(job: dict[str, Any], channel: Channel, overlay: load.Overlay, devic
     channel.send("stage", stage="program")
     watch = capture.Watch(job["path"], job["entry"], text, found)
     capture.run(program, watch, overlay)
+
+
+def _cut_off(call: Call) -> Call:
+    """The arguments without what the program computed them by: that can neither be copied nor run backward twice."""
+
+    def cut(value: Any) -> Any:
+        is_computed = isinstance(value, torch.Tensor) and value.grad_fn is not None
+        return value.detach().requires_grad_() if is_computed else value
+
+    found: Call = tree_map(cut, call)
+    return found
 
 
 def _copied(target: Any) -> tuple[Any, bool]:
