@@ -16,6 +16,7 @@ from .observe import used_up
 _torch: Any = torch
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 _STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_MOST_METRICS = 100_000
 _COMPILERS = ("torch", "torchgen", "functorch", "triton", "numpy")
 """Installed packages whose lines nobody wants to see as the place of a break."""
 
@@ -116,6 +117,9 @@ def _graph(module: Any) -> Graph:
 def _metrics() -> Callable[[], list[Any]]:
     """Dynamo's list of what it compiled, which is private and may be gone."""
     utils: Any = importlib.import_module("torch._dynamo.utils")
+    keep: Any = getattr(utils, "set_compilation_metrics_limit", None)
+    if keep is not None:
+        keep(_MOST_METRICS)  # else it has the last 64, and the guards of all before are lost
     found: Callable[[], list[Any]] = getattr(utils, "get_compilation_metrics", _none_known)
     return found
 
