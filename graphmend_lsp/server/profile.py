@@ -221,6 +221,7 @@ def register(server: GraphMendServer) -> None:
             request = Request.read(data)
         except ValueError as error:
             raise JsonRpcInvalidParams(f"{PROFILE}: {error}") from None
+        await server.configuration.known()  # whether the workspace is trusted, too
         if not server.may_run(f"profile {request.entry}"):
             return None
         prepared = await server.analyses.call(functools.partial(_prepare, server, request))

@@ -33,6 +33,7 @@ def register(server: GraphMendServer) -> None:
             chosen = Plan.from_data(data)
         except ValueError as error:
             raise JsonRpcInvalidParams(f"{VERIFY}: {error}") from None
+        await server.configuration.known()  # whether the workspace is trusted, too
         if not server.may_run("verify this fix"):
             return None
         document = server.documents.find(chosen.key.uri)
