@@ -15,8 +15,6 @@ from graphmend_lsp.project.program import DiskProgram
 from graphmend_lsp.settings import Settings
 
 Device = Literal["", "cuda", "cpu"]
-BACKENDS = ("inductor", "aot_eager", "eager")
-MODES = ("", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
 
 @dataclass(frozen=True)
