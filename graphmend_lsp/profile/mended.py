@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from graphmend_lsp import check as core
@@ -33,14 +33,18 @@ class Mended:
         return known[min(number, len(known)) - 1] if known and number > 0 else number
 
 
-def mend(plan: Plan, mending: Mending, took_part: Iterable[str]) -> Mended:
-    """Mend the entry's file, and those of ``took_part`` that lie in the folders that may be mended."""
+def mend(plan: Plan, mending: Mending, took_part: Iterable[str], go_on: Callable[[], None]) -> Mended:
+    """Mend the entry's file, and those of ``took_part`` that lie in the folders that may be mended.
+
+    ``go_on`` is called before each file; what it raises ends it.
+    """
     texts: dict[str, str] = {}
     lines: dict[str, Sequence[int]] = {}
     applied: list[Applied] = []
     found: list[tuple[str, Finding]] = []
     left = 0
     for path in dict.fromkeys((plan.path, *(path for path in took_part if _within(path, mending.folders)))):
+        go_on()
         text = plan.texts.get(path)
         try:
             text = files.read(path).text if text is None else text

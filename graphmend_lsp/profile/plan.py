@@ -39,6 +39,8 @@ class Capture:
             words = shlex.split(command, posix=os.name == "posix")
         except ValueError as error:
             raise ValueError(f"cannot read the command {command!r}: {error}") from None
+        if os.name != "posix":  # shlex leaves the quotes there
+            words = [word[1:-1] if len(word) > 1 and word[0] == word[-1] in "\"'" else word for word in words]
         tool = os.path.basename(words[0]) if words else ""
         if tool in ("pytest", "py.test") or (words and ".py::" in words[0]):
             return cls(module="pytest", arguments=tuple(words[1:] if ".py::" not in words[0] else words))

@@ -111,7 +111,7 @@ class _Run:
             if mending is None or second is None:
                 return report
             self._progress("mending", 50)
-            mended = mend(plan, mending, read.files())
+            mended = mend(plan, mending, read.files(), self._go_on)
             broke = {(site.path, site.line) for site in arm.sites}
             in_graphs: dict[str, set[int]] = {}
             for graph in arm.graphs:
@@ -196,6 +196,17 @@ class _Run:
             "backend": options.backend,
             "mode": options.mode,
         }
+
+    def _go_on(self) -> None:
+        """Whether to go on; between two files there is nobody else to ask.
+
+        Raises:
+            WorkerError: the user has cancelled, or it takes too long.
+        """
+        if self._cancelled():
+            raise WorkerError("cancelled", "cancelled")
+        if time.monotonic() > self._deadline:
+            raise WorkerError("timeout", "it took too long")
 
     def failure(self, error: WorkerError) -> Failure:
         return failure_of(cast("Any", error.kind), str(error), self._python, self._plan.options.timeout)

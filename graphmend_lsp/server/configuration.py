@@ -34,6 +34,8 @@ class Configuration:
         self._sent = EditorOptions()
         self._answers: dict[str, EditorOptions] = {}
         """By URI of the folder, "" for what is in none."""
+        self.pending = False
+        """Whether the client has not answered yet: then nobody knows whether a folder is trusted."""
         self._asked = 0
         self._answered: asyncio.Event | None = None
 
@@ -62,6 +64,7 @@ class Configuration:
         """Workspace folders were added or removed."""
         self._apply()
         if self._server.client.configuration:
+            self.pending = True
             self._server.spawn(self._ask())
 
     def changed(self, params: types.DidChangeConfigurationParams) -> None:
@@ -78,6 +81,7 @@ class Configuration:
         """Ask for the configuration of all folders; an answer to an older question is dropped."""
         self._asked += 1
         number = self._asked
+        self.pending = True
         uris = [folder.uri for folder in self._server.documents.folders.values()]
         items = [types.ConfigurationItem(section=SECTION)]
         items += [types.ConfigurationItem(scope_uri=uri, section=SECTION) for uri in uris]
@@ -89,6 +93,7 @@ class Configuration:
             answers = []
         if number != self._asked:
             return
+        self.pending = False
         self._answers = {uri: EditorOptions.read(raw) for uri, raw in zip(["", *uris], answers, strict=False)}
         changed = self._apply()
         if self._answered is not None:

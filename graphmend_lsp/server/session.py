@@ -101,6 +101,10 @@ class GraphMendServer(LanguageServer):
 
     def may_run(self, what: str) -> bool:
         """Whether the user's code may be run; if not, the user hears why."""
+        if self.configuration.pending:
+            text = f"GraphMend cannot {what} yet: the editor has not answered which settings hold here."
+            self.show(text, types.MessageType.Warning)
+            return False
         if not self.project.trusted:
             text = f"GraphMend cannot {what}: it would run code of this workspace, which is not trusted."
             self.show(text, types.MessageType.Warning)

@@ -63,9 +63,9 @@ class Watch:
             raise Failure("import", f"{os.path.basename(path)}:{error.lineno}: {error.msg}") from None
         if node is None:
             raise Failure("entry", f"{os.path.basename(path)} has no {name}")
-        self._is_class = isinstance(node, ast.ClassDef)
+        self.is_class = isinstance(node, ast.ClassDef)
         self._call: Any = torch.nn.Module.__call__
-        if self._is_class:
+        if self.is_class:
             watch = self
 
             def calling(module: Any, *args: Any, **kwargs: Any) -> Any:
@@ -77,7 +77,7 @@ class Watch:
 
     def code(self, path: str) -> types.CodeType | None:
         """The code to run for a file in place of its own; None for any other file."""
-        if self._is_class or os.path.realpath(path) != self._path:
+        if self.is_class or os.path.realpath(path) != self._path:
             return None
         self._plain = compile(self._text, self._path, "exec", dont_inherit=True)
         tree = ast.parse(self._text)
@@ -131,6 +131,8 @@ def run(program: Program, watch: Watch, overlay: Overlay) -> None:
     builtins.__dict__[_HIT] = watch.called
     sys.argv = [program.script or program.module, *program.arguments]
     how = f"{program.name} ended without calling {watch.name}"
+    if watch.is_class:
+        how += " (of a class, calls of an nn.Module count: model(x), not model.forward(x))"
     try:
         if program.module:
             import runpy
