@@ -34,6 +34,8 @@ class Client:
     progress: bool = False
     code_lens: bool = False
     lens_refresh: bool = False
+    lazy_lenses: bool = False
+    """Their commands are asked for when they are shown."""
     lazy_tooltips: bool = False
     """Of inlay hints: asked for when they are shown."""
     inlay_hint: bool = False
@@ -84,6 +86,7 @@ class Client:
             progress=has("window.work_done_progress"),
             code_lens=_get(capabilities, "text_document.code_lens") is not None,
             lens_refresh=has("workspace.code_lens.refresh_support"),
+            lazy_lenses="command" in names("text_document.code_lens.resolve_support.properties"),
             lazy_tooltips="tooltip" in names("text_document.inlay_hint.resolve_support.properties"),
             inlay_hint=_get(capabilities, "text_document.inlay_hint") is not None,
             hint_refresh=has("workspace.inlay_hint.refresh_support"),

@@ -116,3 +116,15 @@ def test_the_device_of_the_last_run(opened, device, asked, title):
     store.save(Measured(report, asked=asked))
     wire, uri = opened()
     assert {lens[0] for lens in _shown(wire, uri)} == {title}
+
+
+def test_commands_come_later_for_a_client_that_asks_for_them(opened, profiling, response_error):
+    lazy = {"codeLens": {"resolveSupport": {"properties": ["command"]}}}
+    wire, uri = opened(capabilities={**profiling, "textDocument": {**profiling["textDocument"], **lazy}})
+    assert wire.result["capabilities"]["codeLensProvider"] == {"resolveProvider": True}
+    net, _ = wire.lenses(uri)
+    assert "command" not in net
+    made = wire.request("codeLens/resolve", net)["command"]
+    assert (made["title"], made["arguments"]) == ("Profile on GPU", [{"uri": uri, "entry": "Net"}])
+    with pytest.raises(response_error):
+        wire.request("codeLens/resolve", {**net, "data": 3})
