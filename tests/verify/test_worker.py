@@ -312,3 +312,11 @@ def test_what_differs(old, new, part):
     original = run(MODEL)
     assert differences(original, run(MODEL)) == []
     assert part in {difference.part for difference in differences(original, run(MODEL.replace(old, new)))}
+
+
+def test_the_stride_of_one_element_is_no_matter():
+    wide, tall = torch.ones(1, 1).expand(1, 4), torch.ones(1, 4)[:, :1].expand(-1, 4)
+    assert wide.stride() != tall.stride()
+    runs = [observe(lambda t=t: lambda: t, calls=1) for t in (wide, tall)]
+    assert differences(*runs) == []
+    assert differences(runs[0], observe(lambda: lambda: torch.ones(1, 4), calls=1)) != []

@@ -17,6 +17,7 @@ from graphmend_lsp.flow import tensors
 from graphmend_lsp.flow.base import visible
 from graphmend_lsp.flow.values import UNKNOWN, Bound, Kind, Value, all_roots
 from graphmend_lsp.mend import effects, scope
+from graphmend_lsp.mend.legality import Issue
 from graphmend_lsp.mend.sources import operand, renamed
 from graphmend_lsp.mend.where.plan import Writer
 
@@ -176,6 +177,9 @@ class Arms(Writer):
             if tensors.may_overlap(known.shape):
                 self.plan.refuse("may-raise", f"`{text}` raises where elements share their place in memory", stmt)
             dtype = _augmented_dtype(stmt.op, known, self.site.value(stmt.value))
+            if not tensors.is_floating(known.dtype) and _makes_floats(stmt.op, self.site.value(stmt.value)):
+                message = f"`{text}` raises for a tensor of integers, and its result would be one of floats"
+                self.plan.issues.append(Issue("may-raise", message, stmt, fatal=False))
             roots = frozenset({("op", id(stmt))})
             value = replace(known, dtype=dtype, shape=tensors.computed(known.shape), roots=roots)
         elif known.kind is not Kind.PYTHON:
@@ -268,6 +272,11 @@ def _augmented_dtype(op: ast.operator, left: Value, right: Value) -> Any:
     """dtype token of ``left op right``; None if it may be another one than that of ``left op= right``."""
     token = tensors.promote((left, right))
     return None if isinstance(op, ast.Div) and not tensors.is_floating(token) else token
+
+
+def _makes_floats(op: ast.operator, right: Value) -> bool:
+    """Whether an operator with this on its right side gives floats for integers, which it cannot do in place."""
+    return isinstance(op, ast.Div) or (right.kind is Kind.PYTHON and right.dtype not in ("int", "bool"))
 
 
 def _keeps_metadata(left: Value, right: Value) -> bool:
