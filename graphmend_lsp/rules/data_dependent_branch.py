@@ -34,7 +34,9 @@ gradients, the result is not expected to be the very same object as an argument,
 where shape and dtype cannot be proved, `select` of the small runtime file compares them while tracing and keeps the
 branch if they differ. Assumed: arithmetic dtypes (masks are bool, numbers are not), operands that broadcast in both
 paths; operations that only floating point has (`mean`, `silu`, `softmax`) get floating point, also on the side that
-is not taken. It is refused where a side may raise, draws random numbers, writes state, or is needed as a Python value.
+is not taken. An in-place step that makes floats (`y *= 0.5`, `y /= 2`) is unsafe unless `y` is known to hold floats: it
+raises for integers, and the selection gives floats. It is refused where a side may raise, draws random numbers, writes
+state, or is needed as a Python value.
 A side that holds matrix products or modules of unknown cost is offered as `torch.cond` only, as unsafe. A branch that
 only prints or logs is deferred as a whole, with its test.
 
