@@ -78,7 +78,9 @@ SNIPPETS = (
 class Session:
     """The client's side: a text, and what the server says of it."""
 
-    def __init__(self, wire: Any, path: Path, model: Any) -> None:
+    def __init__(self, wire: Any, path: Path, model: Any, pulls: bool) -> None:
+        self.pulls = pulls
+        self.answer: dict[str, Any] = {}
         self.wire, self.path, self.uri = wire, path, path.as_uri()
         self.model = model
         self.version = 1
@@ -140,12 +142,22 @@ class Session:
 
     def check_diagnostics(self, analysis: core.Analysis) -> None:
         """What a new server would find; while a part does not parse, more is kept of what was not touched."""
-        found = sorted((str(d["range"]), d["code"]) for d in self.wire.diagnostics(self.uri, self.version))
+        shown = self._pulled() if self.pulls else self.wire.diagnostics(self.uri, self.version)
+        found = sorted((str(d["range"]), d["code"]) for d in shown)
         if not analysis.problems:
             assert found == self.expected(analysis), self.text
         assert set(found) >= set(self.expected(analysis)), self.text
         ends = [len(row.encode(self.model.codec)) // self.model.width for row in self.text.split("\n")]
         assert all(place["end"]["character"] <= ends[place["end"]["line"]] for place in self._places(found))
+
+    def _pulled(self) -> list[Any]:
+        """What the server answers, or the answer before where it says that nothing has changed."""
+        known = {"previousResultId": self.answer["resultId"]} if self.answer else {}
+        report = self.wire.request("textDocument/diagnostic", {"textDocument": {"uri": self.uri}, **known})
+        assert report["kind"] == "full" or self.answer
+        if report["kind"] == "full":
+            self.answer = report
+        return self.answer["items"]
 
     def _places(self, found: list[tuple[str, str]]) -> list[Any]:
         return [ast.literal_eval(place) for place, _ in found]
@@ -197,8 +209,8 @@ class Session:
             assert name == lens["command"]["arguments"][0]["entry"].rpartition(".")[2]
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-8"])
-def test_every_answer_is_of_the_text_as_it_is(start, client_text, everything, tmp_path, encoding):
+@pytest.mark.parametrize(("encoding", "pulls"), [("utf-16", False), ("utf-16", True), ("utf-8", False)])
+def test_every_answer_is_of_the_text_as_it_is(start, client_text, everything, tmp_path, encoding, pulls):
     rng = random.Random(SEED)
     (tmp_path / "pyproject.toml").write_text("")
     wire = start()
@@ -207,8 +219,11 @@ def test_every_answer_is_of_the_text_as_it_is(start, client_text, everything, tm
         "general": {"positionEncodings": [encoding]},
         "textDocument": {**everything["textDocument"], "codeLens": {}},
     }
+    if pulls:
+        capabilities["textDocument"]["diagnostic"] = {}
+        capabilities["workspace"] = {**everything["workspace"], "diagnostics": {"refreshSupport": True}}
     wire.initialize(capabilities, rootUri=tmp_path.as_uri())
-    session = Session(wire, tmp_path / "model.py", client_text(START, encoding))
+    session = Session(wire, tmp_path / "model.py", client_text(START, encoding), pulls)
     session.check_diagnostics(session.fresh())
     for _ in range(STEPS // 2):
         for _ in range(rng.choice((1, 1, 2, 4))):
@@ -230,5 +245,6 @@ def test_every_answer_is_of_the_text_as_it_is(start, client_text, everything, tm
     session.edit(rng)
     session.check_diagnostics(session.fresh())
     wire.request("shutdown")
+    assert not pulls or not wire.seen("textDocument/publishDiagnostics")
     wire.notify("exit")
     assert wire.wait() == 0 and not wire.stray
