@@ -19,6 +19,8 @@ import graphmend_lsp
 
 _WORKER = os.path.join(os.path.dirname(graphmend_lsp.__file__), "worker")
 _KEPT_LINES = 40
+_SHOWN = 500
+"""Characters kept of a line."""
 _POLL_SECONDS = 0.1
 _LINE = 8192
 """Characters of a line at a time: what the user's code prints without a line break is not collected for long."""
@@ -82,7 +84,7 @@ class WorkerProcess:
         assert self._process.stderr is not None
         with contextlib.suppress(ValueError, OSError):
             while line := self._process.stderr.readline(_LINE):
-                self._said.append(line.rstrip())
+                self._said.append(line.rstrip()[:_SHOWN])
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Give the worker its job, or another message."""

@@ -157,6 +157,8 @@ async def test_lenses_and_hints_where_the_editor_has_them(request, client: Langu
     if has.code_lens is not None:
         (lens,) = await client.text_document_code_lens_async(types.CodeLensParams(document)) or ()
         assert lens.range.start == types.Position(3, 6)
+        if lens.command is None:
+            lens = await client.code_lens_resolve_async(lens)
         assert lens.command is not None and lens.command.title.startswith("Profile on ")
     if has.inlay_hint is not None:
         range_ = types.Range(types.Position(0, 0), types.Position(9, 0))
