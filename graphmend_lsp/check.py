@@ -21,6 +21,7 @@ from graphmend_lsp.suppress import Suppression, suppressions
 from graphmend_lsp.text import Edit, Span, apply_edits
 
 __all__ = [
+    "Accept",
     "Analysis",
     "Mended",
     "NoProgram",
@@ -164,9 +165,16 @@ class Mended:
     rounds: tuple[tuple[int, tuple[Edit, ...]], ...] = ()
 
 
-def _safe(finding: Finding, offer: Offer) -> bool:
-    del finding
-    return offer.safety == "safe"
+@dataclass(frozen=True)
+class Accept:
+    """Which offers to apply: safe ones; with ``unsafe`` also the first other one, but no deletion."""
+
+    unsafe: bool = False
+
+    def __call__(self, finding: Finding, offer: Offer) -> bool:
+        if offer.safety == "safe":
+            return True
+        return self.unsafe and offer.kind != "delete" and all(other.safety != "safe" for other in finding.offers)
 
 
 def mend(
@@ -175,7 +183,7 @@ def mend(
     *,
     program: ProgramView | None = None,
     settings: Settings | None = None,
-    accept: Callable[[Finding, Offer], bool] = _safe,
+    accept: Callable[[Finding, Offer], bool] = Accept(),
 ) -> Mended:
     """Apply for each finding its first accepted offer, until nothing is left to apply.
 

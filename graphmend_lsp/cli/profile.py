@@ -122,7 +122,7 @@ def _tell(options: argparse.Namespace, plan: Plan, report: Report) -> bool:
 
 
 def _plan(options: argparse.Namespace, path: str, entry: str) -> Plan:
-    from graphmend_lsp.cli.work import Accept
+    from graphmend_lsp.check import Accept
     from graphmend_lsp.profile.plan import Mending, Plan
     from graphmend_lsp.project.config import load_for
     from graphmend_lsp.project.layout import project_extent

@@ -109,7 +109,7 @@ def _split(target: str) -> tuple[str, str]:
 
 
 def _plan(options: argparse.Namespace, path: str, entry: str) -> Plan:
-    from graphmend_lsp.cli.work import Accept
+    from graphmend_lsp.check import Accept
     from graphmend_lsp.project.config import load_for
     from graphmend_lsp.project.layout import NOT_RUN, is_notebook
     from graphmend_lsp.project.program import DiskProgram

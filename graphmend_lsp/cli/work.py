@@ -133,18 +133,6 @@ class Entries:
 
 
 @dataclass(frozen=True)
-class Accept:
-    """Which offers to apply: safe ones; with ``unsafe`` also the first other one, but no deletion."""
-
-    unsafe: bool
-
-    def __call__(self, finding: Finding, offer: Offer) -> bool:
-        if offer.safety == "safe":
-            return True
-        return self.unsafe and offer.kind != "delete" and all(other.safety != "safe" for other in finding.offers)
-
-
-@dataclass(frozen=True)
 class Plan:
     """The files of one run, in order, and what could not be planned."""
 
@@ -248,7 +236,9 @@ def fix_file(job: Job) -> Fixed:
         if source.cells is not None and source.cells.failures:
             checked = core.check(source.text, job.path, program=job.program, settings=job.settings)
             return _left_alone(job, source, source.placed(checked))
-        mended = core.mend(source.text, job.path, program=job.program, settings=job.settings, accept=Accept(job.unsafe))
+        mended = core.mend(
+            source.text, job.path, program=job.program, settings=job.settings, accept=core.Accept(job.unsafe)
+        )
         if mended.text == source.text and mended.analysis.problems:
             return _left_alone(job, source, mended.analysis)
         text, cells = source.mended(mended)

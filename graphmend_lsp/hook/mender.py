@@ -11,7 +11,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from graphmend_lsp import check as core
-from graphmend_lsp.finding import Finding, Offer, Problem
+from graphmend_lsp.finding import Finding, Problem
 from graphmend_lsp.hook.cache import Entry
 from graphmend_lsp.hook.options import Options
 from graphmend_lsp.hook.record import RecordedProgram, configuration
@@ -45,7 +45,7 @@ def mend(path: str, data: bytes, options: Options, match: Match, torch: str) -> 
     except files.SourceError as error:
         raise NotMended(str(error)) from None
     program = RecordedProgram(path, (config.root,))
-    mended = core.mend(text, path, program=program, settings=settings, accept=_Accept(options.unsafe))
+    mended = core.mend(text, path, program=program, settings=settings, accept=core.Accept(options.unsafe))
     depends += program.depends()
     if mended.text == text:
         return Entry(depends, _record(mended, origins(text, ())), None)
@@ -60,18 +60,6 @@ def _compiled(mended: str, path: str, original: str, lines: Sequence[Origin]) ->
     tree = ast.parse(mended)
     relocate(tree, original, lines)
     return compile(tree, path, "exec", dont_inherit=True)
-
-
-class _Accept:
-    """Which offers are applied: those that ``graphmend fix`` applies."""
-
-    def __init__(self, unsafe: bool) -> None:
-        self._unsafe = unsafe
-
-    def __call__(self, finding: Finding, offer: Offer) -> bool:
-        if offer.safety == "safe":
-            return True
-        return self._unsafe and offer.kind != "delete" and all(other.safety != "safe" for other in finding.offers)
 
 
 def _settings(path: str, config: LoadedConfig, options: Options, torch: str) -> Settings:

@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Generator
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import graphmend_lsp
 from graphmend_lsp.profile.arms import Reader, failure_of
@@ -209,7 +209,7 @@ class _Run:
             raise WorkerError("timeout", "it took too long")
 
     def failure(self, error: WorkerError) -> Failure:
-        return failure_of(cast("Any", error.kind), str(error), self._python, self._plan.options.timeout)
+        return failure_of(error.kind, str(error), self._python, self._plan.options.timeout)
 
 
 def _same(one: str, other: str) -> bool | None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import functools
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
+from graphmend_lsp.check import Accept
 from graphmend_lsp.parse import parse
 from graphmend_lsp.profile import plan as planning
 from graphmend_lsp.profile.anchors import measured
@@ -31,7 +31,6 @@ from graphmend_lsp.server.translate import as_object, path_of
 from graphmend_lsp.settings import Settings
 
 if TYPE_CHECKING:
-    from graphmend_lsp.finding import Finding, Offer
     from graphmend_lsp.server.session import GraphMendServer
 
 PROFILE = "graphmend.profile"
@@ -112,19 +111,14 @@ def _prepare(server: GraphMendServer, request: Request) -> _Prepared | str:
     root = layout.project_root(import_root) or import_root
 
     def settings(each: str) -> Settings:
-        found = project.settings(each).settings
-        return replace(found, entries=(*found.entries, request.entry)) if each == path else found
-
-    def accept(finding: Finding, offer: Offer) -> bool:
-        del finding
-        return offer.safety == "safe" or config.unsafe_fixes
+        return project.settings(each).settings
 
     # a program of its own: it is asked in another thread than the server's, for the texts as they are now
     program = DiskProgram((*project.roots, config.root), overlay=texts)
     plan = planning.Plan(
         path,
         request.entry,
-        planning.Mending(program, settings, accept, (root,)),
+        planning.Mending(program, settings, Accept(config.unsafe_fixes), (root,)),
         texts,
         planning.Options(
             device=request.device,
@@ -146,8 +140,6 @@ def _profile(prepared: _Prepared, note: Note, cancelled: Cancelled) -> Report:
 def _keep(server: GraphMendServer, prepared: _Prepared, report: Report) -> Report:
     """The report, kept with what is needed to find its lines again.  Runs in the worker."""
     plan = prepared.plan
-    if not report.when:
-        report = replace(report, when=datetime.datetime.now().astimezone().isoformat(timespec="seconds"))
     result = measured(report, _outlines(server, prepared), plan.options.device)
     server.results.add(result)
     return result.report
