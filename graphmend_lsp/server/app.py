@@ -21,6 +21,7 @@ from graphmend_lsp.server import (
     lifeline,
     profile,
     reports,
+    stubs,
     verify,
     watch,
 )
@@ -47,7 +48,7 @@ def create() -> GraphMendServer:
 
     server.feature(types.INITIALIZE)(initialize)
     server.feature(types.INITIALIZED)(initialized)
-    for feature in (configuration, watch, actions, hover, commands, verify, profile, reports):
+    for feature in (configuration, watch, actions, hover, commands, verify, profile, reports, stubs):
         feature.register(server)
     return server
 

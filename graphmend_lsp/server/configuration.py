@@ -7,6 +7,7 @@ whenever it says that its configuration has changed.  One that has not sends its
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from typing import TYPE_CHECKING, cast
 
@@ -37,6 +38,8 @@ class Configuration:
         self.pending = False
         """Whether the client has not answered yet: then nobody knows whether a folder is trusted."""
         self._asked = 0
+        self._told = asyncio.Event()
+        """Set whenever the last question is answered."""
         self._answered: asyncio.Event | None = None
 
     def begin(self, raw: object) -> None:
@@ -53,19 +56,25 @@ class Configuration:
             options = types.DidChangeConfigurationRegistrationOptions(section=SECTION)
             self._server.register_later("configuration", types.WORKSPACE_DID_CHANGE_CONFIGURATION, options)
         if self._server.client.configuration:
-            self._server.spawn(self._ask())
+            self._begin_to_ask()
 
     async def known(self) -> None:
         """Wait until the client has said what it has to say; not for ever."""
         if self._answered is not None:
             await self._answered.wait()
 
+    async def settled(self) -> None:
+        """Wait also for the answer to a question that was asked later, not for ever: then it is still ``pending``."""
+        await self.known()
+        if self.pending:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._told.wait(), _PATIENCE)
+
     def folders_changed(self) -> None:
         """Workspace folders were added or removed."""
         self._apply()
         if self._server.client.configuration:
-            self.pending = True
-            self._server.spawn(self._ask())
+            self._begin_to_ask()
 
     def changed(self, params: types.DidChangeConfigurationParams) -> None:
         """The client says that its configuration is another one, and maybe which."""
@@ -73,15 +82,18 @@ class Configuration:
         if isinstance(settings, dict):
             self._sent = _sent(as_object(cast("object", settings)))
         if self._server.client.configuration:
-            self._server.spawn(self._ask())
+            self._begin_to_ask()
         elif self._apply():
             self._server.surroundings_changed()
 
-    async def _ask(self) -> None:
-        """Ask for the configuration of all folders; an answer to an older question is dropped."""
-        self._asked += 1
-        number = self._asked
+    def _begin_to_ask(self) -> None:
         self.pending = True
+        self._told.clear()
+        self._asked += 1
+        self._server.spawn(self._ask(self._asked))
+
+    async def _ask(self, number: int) -> None:
+        """Ask for the configuration of all folders; an answer to an older question is dropped."""
         uris = [folder.uri for folder in self._server.documents.folders.values()]
         items = [types.ConfigurationItem(section=SECTION)]
         items += [types.ConfigurationItem(scope_uri=uri, section=SECTION) for uri in uris]
@@ -93,9 +105,10 @@ class Configuration:
             answers = []
         if number != self._asked:
             return
-        self.pending = False
         self._answers = {uri: EditorOptions.read(raw) for uri, raw in zip(["", *uris], answers, strict=False)}
         changed = self._apply()
+        self.pending = False
+        self._told.set()
         if self._answered is not None:
             self._answered.set()
         if changed:

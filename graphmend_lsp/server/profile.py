@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast, get_args
@@ -26,6 +25,7 @@ from graphmend_lsp.project.config import load_for
 from graphmend_lsp.project.interpreter import interpreter_for
 from graphmend_lsp.project.program import DiskProgram
 from graphmend_lsp.server import reports, stubs
+from graphmend_lsp.server.places import FIELDS, Place, entry_at
 from graphmend_lsp.server.running import Cancelled, Note, Run
 from graphmend_lsp.server.translate import as_object, path_of
 from graphmend_lsp.settings import Settings
@@ -36,15 +36,13 @@ if TYPE_CHECKING:
 PROFILE = "graphmend.profile"
 
 _SHOW = "Show report"
-_ENTRY = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
 @dataclass(frozen=True)
 class Request:
     """The command's argument; ``capture`` "" takes the configured one."""
 
-    uri: str
-    entry: str
+    place: Place
     capture: str = ""
     device: planning.Device = ""
     compare: bool = True
@@ -58,24 +56,23 @@ class Request:
             ValueError: it is none.
         """
         fields = as_object(data)
-        unknown = sorted(fields.keys() - cls.__dataclass_fields__.keys())
+        unknown = sorted(fields.keys() - cls.__dataclass_fields__.keys() - FIELDS | (fields.keys() & {"place"}))
         if unknown:
             raise ValueError(f"unknown field {unknown[0]!r}")
-        texts = {name: fields.get(name, "") for name in ("uri", "entry", "capture", "device")}
+        place = Place.read(fields)
+        texts = {name: fields.get(name, "") for name in ("capture", "device")}
         for name, value in texts.items():
             if not isinstance(value, str):
                 raise ValueError(f"{name} is not a string")
-        uri, entry, capture, device = (str(value) for value in texts.values())
+        capture, device = (str(value) for value in texts.values())
         flags = {name: fields.get(name, True) for name in ("compare", "timing")}
         for name, value in flags.items():
             if not isinstance(value, bool):
                 raise ValueError(f"{name} is not true or false")
-        if not uri or not _ENTRY.fullmatch(entry):
-            raise ValueError("expected an object with uri and entry, the name of a function or class")
         if device not in get_args(planning.Device):
             raise ValueError(f"device is not one of {', '.join(map(repr, get_args(planning.Device)))}")
         compare, timing = (bool(value) for value in flags.values())
-        return cls(uri, entry, capture, cast("planning.Device", device), compare, timing)
+        return cls(place, capture, cast("planning.Device", device), compare, timing)
 
 
 @dataclass(frozen=True)
@@ -88,9 +85,9 @@ class _Prepared:
     root: str
 
 
-def _prepare(server: GraphMendServer, request: Request) -> _Prepared | str:
+def _prepare(server: GraphMendServer, request: Request, entry: str) -> _Prepared | str:
     """What to run, or why not.  Runs in the worker."""
-    path, project = path_of(request.uri), server.project
+    path, project = path_of(request.place.uri), server.project
     if not os.path.isabs(path):
         return "the text has not been saved to a file yet"
     if layout.is_notebook(path):
@@ -100,7 +97,7 @@ def _prepare(server: GraphMendServer, request: Request) -> _Prepared | str:
         return f"there is no file {path}"
     config = load_for(path)
     try:
-        inputs, init, capture = planning.configured_options(path, request.entry)
+        inputs, init, capture = planning.configured_options(path, entry)
         if request.capture:
             capture = planning.Capture.parse(request.capture, config.root)
         folder = project.folder_of(path) or os.path.dirname(path)
@@ -117,7 +114,7 @@ def _prepare(server: GraphMendServer, request: Request) -> _Prepared | str:
     program = DiskProgram((*project.roots, config.root), overlay=texts)
     plan = planning.Plan(
         path,
-        request.entry,
+        entry,
         planning.Mending(program, settings, Accept(config.unsafe_fixes), (root,)),
         texts,
         planning.Options(
@@ -177,7 +174,7 @@ async def _tell(server: GraphMendServer, request: Request, report: Report) -> No
     if failure.kind == "cancelled":
         return
     text = f"GraphMend cannot profile {report.entry}: {failure.message}"
-    document = server.documents.find(request.uri) if failure.kind == "inputs" else None
+    document = server.documents.find(request.place.uri) if failure.kind == "inputs" else None
     stub = functools.partial(stubs.edit, server, document, report.entry) if document is not None else None
     offered = stub is not None and await server.analyses.call(stub) is not None
     if not offered or stub is None:
@@ -214,16 +211,19 @@ def register(server: GraphMendServer) -> None:
         except ValueError as error:
             raise JsonRpcInvalidParams(f"{PROFILE}: {error}") from None
         await server.configuration.known()  # whether the workspace is trusted, too
-        if not server.may_run(f"profile {request.entry}"):
+        entry = await entry_at(server, request.place, "profile anything here")
+        if entry is None or not server.may_run(f"profile {entry}"):
             return None
-        prepared = await server.analyses.call(functools.partial(_prepare, server, request))
+        prepared = await server.analyses.call(functools.partial(_prepare, server, request, entry))
         if prepared is None:
             return None
         if isinstance(prepared, str):
-            server.show(f"GraphMend cannot profile {request.entry}: {prepared}", types.MessageType.Error)
+            server.show(f"GraphMend cannot profile {entry}: {prepared}", types.MessageType.Error)
             return None
-        title = f"GraphMend: profiling {request.entry}"
-        report = await Run(server, title, percentage=True).run(functools.partial(_profile, prepared))
+        title = f"GraphMend: profiling {entry}"
+        report = await Run(server, title, what, percentage=True).run(functools.partial(_profile, prepared))
+        if report is None:
+            return None
         report = await server.analyses.call(functools.partial(_keep, server, prepared, report)) or report
         server.results.changed()
         server.spawn(_tell(server, request, report))

@@ -13,6 +13,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from graphmend_lsp.profile import store
 from graphmend_lsp.profile.anchors import Measured
 from graphmend_lsp.project import files
+from graphmend_lsp.server.places import Place, entry_at
 from graphmend_lsp.server.translate import as_object, path_of, uri_of
 
 if TYPE_CHECKING:
@@ -51,6 +52,10 @@ def _write(server: GraphMendServer, path: str, entry: str) -> str | None:
     return target if store.write(target, page(measured.report, _texts(server, measured))) else None
 
 
+def _measured(server: GraphMendServer, path: str, entry: str) -> bool:
+    return server.results.find(path, entry) is not None
+
+
 def _texts(server: GraphMendServer, measured: Measured) -> Mapping[str, str]:
     """The texts as they were measured; where those were too long to keep, as they are."""
     if measured.texts:
@@ -70,12 +75,10 @@ def register(server: GraphMendServer) -> None:
     async def run(*arguments: Any) -> dict[str, str] | None:
         try:
             (data,) = arguments
-            fields = as_object(data)
-            uri, entry = fields.get("uri"), fields.get("entry")
-            if not isinstance(uri, str) or not isinstance(entry, str):
-                raise ValueError("expected an object with uri and entry")
+            place = Place.read(as_object(data))
         except ValueError as error:
             raise JsonRpcInvalidParams(f"{SHOW_REPORT}: {error}") from None
-        return await show(server, os.path.abspath(path_of(uri)), entry)
+        entry = await entry_at(server, place, "show a report", functools.partial(_measured, server))
+        return None if entry is None else await show(server, os.path.abspath(path_of(place.uri)), entry)
 
     server.command(SHOW_REPORT)(run)

@@ -1,23 +1,28 @@
-"""Code action: a function at the end of the file that makes inputs, for the user to fill in."""
+"""Code action and command: a function at the end of the file that makes inputs, for the user to fill in."""
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
 
 from graphmend_lsp.finding import Change, Refusal
 from graphmend_lsp.profile.targets import Outline, Parameter, Target
 from graphmend_lsp.server.documents import Document
 from graphmend_lsp.server.edits import workspace_edit
+from graphmend_lsp.server.places import Place, entry_at
+from graphmend_lsp.server.translate import as_object
 from graphmend_lsp.text import Edit, LineIndex, Span, line_ending
 
 if TYPE_CHECKING:
     from graphmend_lsp.server.session import GraphMendServer
 
 TITLE = "Insert an example_inputs() stub"
+INSERT_INPUTS = "graphmend.insertInputs"
 
 _SHAPE = "2, 8"
 """A guess, which the user is told is one."""
@@ -110,3 +115,46 @@ def _value(parameter: Parameter, torch: str) -> str:
     if re.match(r"(?:\w+\.)*([Dd]ict|Mapping)\b", kind):
         return "{}"
     return tensor
+
+
+def _why_not(server: GraphMendServer, document: Document, entry: str) -> str:
+    """Why there is no edit for an entry.  Runs in the worker."""
+    outlined = server.results.outlined(document)
+    if outlined is None:
+        return "the file is not one that can be profiled"
+    if outlined.outline.has_inputs:
+        return "the file already has a function that makes inputs"
+    return f"there is no compiled function and no nn.Module {entry} in it"
+
+
+def register(server: GraphMendServer) -> None:
+    """Handle the command."""
+
+    async def run(*arguments: Any) -> bool:
+        """Whether the stub is in."""
+        try:
+            (data,) = arguments
+            place = Place.read(as_object(data))
+        except ValueError as error:
+            raise JsonRpcInvalidParams(f"{INSERT_INPUTS}: {error}") from None
+        document = server.documents.find(place.uri)
+        if document is None:
+            raise JsonRpcInvalidParams(f"{INSERT_INPUTS}: {place.uri} is not open")
+        entry = await entry_at(server, place, "insert inputs")
+        if entry is None:
+            return False
+        made = await server.analyses.call(functools.partial(edit, server, document, entry))
+        if made is None:
+            why = await server.analyses.call(functools.partial(_why_not, server, document, entry))
+            server.show(f"GraphMend inserts no inputs: {why or 'an internal error'}.", types.MessageType.Warning)
+            return False
+        if not server.client.apply_edit:
+            server.show(
+                "GraphMend inserts no inputs: this editor takes no edits from a server.", types.MessageType.Error
+            )
+            return False
+        params = types.ApplyWorkspaceEditParams(made, TITLE)
+        result = await server.workspace_apply_edit_async(params)
+        return bool(result.applied)
+
+    server.command(INSERT_INPUTS)(run)

@@ -23,6 +23,8 @@ from graphmend_lsp.verify.report import Report
 from graphmend_lsp.verify.run import verify
 from graphmend_lsp.verify.text import Writer, counts
 
+_WHAT = "verify this fix"
+
 
 def register(server: GraphMendServer) -> None:
     """Handle the command."""
@@ -33,8 +35,8 @@ def register(server: GraphMendServer) -> None:
             chosen = Plan.from_data(data)
         except ValueError as error:
             raise JsonRpcInvalidParams(f"{VERIFY}: {error}") from None
-        await server.configuration.known()  # whether the workspace is trusted, too
-        if not server.may_run("verify this fix"):
+        await server.configuration.settled()  # whether the workspace is trusted, too
+        if not server.may_run(_WHAT):
             return None
         document = server.documents.find(chosen.key.uri)
         checked = await server.analyses.of(document) if document is not None else None
@@ -51,7 +53,9 @@ def register(server: GraphMendServer) -> None:
             return None
         if isinstance(plan, str):
             return _say(server, f"GraphMend cannot verify this fix: {plan}", types.MessageType.Warning)
-        report = await Run(server, "GraphMend: verifying a fix").run(functools.partial(_verify, plan, python))
+        report = await Run(server, "GraphMend: verifying a fix", _WHAT).run(functools.partial(_verify, plan, python))
+        if report is None:
+            return None
         _tell(server, report)
         return report.as_json()
 
