@@ -210,9 +210,10 @@ def register(server: GraphMendServer) -> None:
             request = Request.read(data)
         except ValueError as error:
             raise JsonRpcInvalidParams(f"{PROFILE}: {error}") from None
-        await server.configuration.known()  # whether the workspace is trusted, too
+        await server.configuration.settled()  # whether the workspace is trusted, too
         entry = await entry_at(server, request.place, "profile anything here")
-        if entry is None or not server.may_run(f"profile {entry}"):
+        what = f"profile {entry}"
+        if entry is None or not server.may_run(what):
             return None
         prepared = await server.analyses.call(functools.partial(_prepare, server, request, entry))
         if prepared is None:
