@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from graphmend_lsp.check import NoProgram
@@ -203,6 +205,17 @@ def test_the_page(shown, cache, tmp_path):
     assert not wire.seen("window/showMessage")
 
 
+def test_the_report_as_text_where_the_client_shows_it_itself(shown):
+    wire, uri, _ = shown
+    answer = wire.command("graphmend.showReport", {"uri": uri, "entry": "Net", "open": False})
+    assert answer["entry"] == "Net" and os.path.isfile(answer["path"])
+    assert answer["text"].startswith("model.py::Net: 2 graphs, 3 breaks") and "stale" not in answer["text"]
+    wire.change(uri, 2, {"text": MODEL.replace("* 2", "* 3")})
+    answer = wire.command("graphmend.showReport", {"uri": uri, "entry": "Net", "open": False})
+    assert answer["text"].splitlines()[-1] == "stale: the code has changed since it was measured"
+    assert not wire.seen("window/showDocument") and not wire.seen("window/showMessage")
+
+
 def test_the_page_where_nothing_can_be_opened(shown, start, everything, tmp_path):
     _, uri, _ = shown
     wire = start()
@@ -213,7 +226,10 @@ def test_the_page_where_nothing_can_be_opened(shown, start, everything, tmp_path
     assert any("no profile of Other" in shown["message"] for shown in wire.seen("window/showMessage"))
 
 
-@pytest.mark.parametrize("argument", [None, 1, {}, {"uri": 1, "entry": "Net"}, {"uri": "file:///a.py"}])
+@pytest.mark.parametrize(
+    "argument",
+    [None, 1, {}, {"uri": 1, "entry": "Net"}, {"uri": "file:///a.py"}, {"uri": "u", "entry": "Net", "open": 0}],
+)
 def test_bad_arguments_of_the_page(shown, response_error, argument):
     wire, _, _ = shown
     with pytest.raises(response_error) as error:
