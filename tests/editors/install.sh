@@ -4,8 +4,8 @@
 #   tests/editors/install.sh DIR [PART...]      parts: node vscode floor nvim emacs (all but node if none is named)
 #
 #   node    DIR/node/bin/{node,npm,npx}: Node 24 with its headers; what needs it brings it
-#   vscode  DIR/code-server (VS Code 1.139.1), DIR/playwright, Debian's chromium
-#   floor   DIR/floor/{node,code-server,playwright}: VS Code 1.93.1, the oldest that the extension takes
+#   vscode  DIR/code-server (VS Code 1.139.1), Debian's chromium
+#   floor   DIR/floor/{node,code-server}: VS Code 1.93.1, the oldest that the extension takes
 #   nvim    DIR/bin/nvim: Neovim 0.11.4
 #   emacs   Debian's emacs-nox and elpa-eglot
 #
@@ -17,7 +17,6 @@ CODE_SERVER=4.139.1
 NODE=24.19.0
 FLOOR_CODE_SERVER=4.93.1
 FLOOR_NODE=20.18.0
-PLAYWRIGHT=1.65.1
 NVIM=0.11.4
 
 usage="usage: install.sh DIR [node|vscode|floor|nvim|emacs ...]"
@@ -133,14 +132,6 @@ fresh() {
     echo '{"private": true}' >package.json
 }
 
-playwright() {
-    mkdir -p "$dir/playwright"
-    cd "$dir/playwright"
-    if grep -qs "\"version\": \"$PLAYWRIGHT\"" node_modules/playwright-core/package.json; then return; fi
-    fresh
-    "$dir/node/bin/npm" install "${quiet[@]}" "playwright-core@$PLAYWRIGHT"
-}
-
 vscode() {
     mkdir -p "$dir/code-server"
     cd "$dir/code-server"
@@ -157,7 +148,6 @@ vscode() {
 floor() {
     local home=$dir/floor none=("${quiet[@]}" --ignore-scripts --legacy-peer-deps)
     mkdir -p "$home/code-server"
-    ln -sfn ../playwright "$home/playwright"
     cd "$home/code-server"
     if says_version "$home/node/bin/node" "$FLOOR_CODE_SERVER"; then return; fi
     fresh
@@ -179,7 +169,6 @@ floor() {
 if wants node || wants vscode || wants floor; then
     step node "Node $NODE" node_wheel "$dir/venv-node" "$NODE" "$dir/node/bin"
 fi
-if wants vscode || wants floor; then step playwright "playwright-core $PLAYWRIGHT" playwright; fi
 if wants vscode; then step vscode "VS Code (code-server $CODE_SERVER)" vscode; fi
 if wants floor; then
     step floor-node "Node $FLOOR_NODE" node_wheel "$dir/floor/venv-node" "$FLOOR_NODE" "$dir/floor/node/bin"

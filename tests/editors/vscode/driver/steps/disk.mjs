@@ -1,0 +1,49 @@
+// Steps on the files of the workspace and on processes.
+
+import fs from "node:fs";
+import path from "node:path";
+
+export function diskSteps(vs) {
+  const full = (name) => path.join(vs.folder, name);
+  const bytes = (name) => (fs.existsSync(full(name)) ? fs.readFileSync(full(name)) : undefined);
+  const text = (name) => bytes(name)?.toString("utf8");
+  const first = new Map();
+  const remember = (dir) => {
+    for (const item of fs.readdirSync(path.join(vs.folder, dir), { withFileTypes: true })) {
+      const name = path.join(dir, item.name);
+      if (item.isDirectory()) remember(name);
+      else if (item.isFile()) first.set(name, bytes(name));
+    }
+  };
+  remember("");
+
+  return {
+    diskHas: (name, part) => vs.until(`${part} in ${name}`, () => text(name)?.includes(part)),
+    diskLacks: (name, part) => vs.until(`no ${part} in ${name}`, () => text(name)?.includes(part) === false),
+    /** Byte for byte as it was when the session began. */
+    diskSame: (name) => vs.until(`the first bytes in ${name}`, () => bytes(name)?.equals(first.get(name))),
+    onDisk: (name) => vs.until(`a file ${name}`, () => bytes(name) !== undefined),
+    notOnDisk(name) {
+      if (bytes(name) !== undefined) throw new Error(`there is a file ${name}: ${text(name)}`);
+    },
+    write(name, content) {
+      fs.mkdirSync(path.dirname(full(name)), { recursive: true });
+      fs.writeFileSync(full(name), content);
+    },
+    settings: (settings) => vs.server.change(settings),
+
+    /** Ends the language server of this session, and of no other, as a crash would. */
+    async killServer() {
+      const pids = vs.languageServers();
+      if (pids.length === 0) throw new Error("no language server runs");
+      for (const pid of pids) process.kill(pid, "SIGKILL");
+      await vs.until("the old server to be gone", () => !vs.languageServers().some((pid) => pids.includes(pid)));
+    },
+    servers: (count) => vs.until(`${count} language servers`, () => vs.languageServers().length === count),
+    /** A language server runs on this interpreter. */
+    serverRunsOn: (python) =>
+      vs.until(`a language server on ${python}`, () =>
+        vs.languageServers().some((pid) => fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")[0] === python),
+      ),
+  };
+}
