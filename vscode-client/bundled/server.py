@@ -54,10 +54,9 @@ def main(arguments: List[str]) -> int:
     if strategy == BUNDLED and bundle:
         sys.path.insert(0, LIBS)
         warn_about_libcst()
-    with_environment()
     try:
-        serve = load()
-    except Exception as error:
+        serve = find_server()
+    except (Exception, SystemExit) as error:
         if strategy == BUNDLED and bundle:
             raise
         log(f"the environment of {sys.executable} has no graphmend-lsp that runs: {type(error).__name__}: {error}")
@@ -78,17 +77,17 @@ def split(arguments: List[str]) -> "tuple[str, List[str]]":
     return BUNDLED, arguments
 
 
-def with_environment() -> None:
-    """Do what Python does at its start without -S; whatever that prints goes to standard error."""
+def find_server() -> Serve:
+    """Do what Python does at its start without -S, and import the server; what is printed meanwhile is logged."""
     import site
 
     kept = os.dup(1)
     os.dup2(2, 1)
     try:
         site.main()
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        return load()
     finally:
+        sys.stdout.flush()
         os.dup2(kept, 1)
         os.close(kept)
 
@@ -102,9 +101,10 @@ def load() -> Serve:
 
     if find_spec("libcst") is None:  # imported at the first fix
         raise ImportError("No module named 'libcst'")
+    serve: Serve = app.main
     place = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(app.__file__))))
     log(f"server {__version__} of {place}, Python {dotted(sys.version_info[:3])} ({sys.executable})")
-    return app.main
+    return serve
 
 
 def warn_about_libcst() -> None:
