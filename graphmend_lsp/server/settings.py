@@ -53,7 +53,7 @@ class EditorOptions:
         Names may be written ``torchVersion``, ``torch-version`` or ``torch_version``.  A mistake is
         noted and otherwise skipped.
         """
-        if raw is None:
+        if raw is None or raw == []:  # so Lua writes a table without entries
             return cls()
         trusted = True
         try:

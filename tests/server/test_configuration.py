@@ -124,6 +124,15 @@ def test_mistakes_are_logged_once(editor, folders):
     assert not any("trace" in each for each in logged)
 
 
+def test_a_table_of_lua_without_entries_is_no_mistake(editor, folders):
+    one, _ = folders
+    wire = editor("neovim", folders=[one], configuration={one.as_uri(): [], "": []})
+    _open(wire, one)
+    assert _kinds(wire, one) == [2]
+    assert "problem" not in wire.command("graphmend.printDebugInformation")
+    assert wire.seen("window/logMessage") == []
+
+
 def test_what_shows_settings_is_refreshed(editor, folders):
     said: dict[str, object] = {}
     wire = editor("vscode", folders=folders, configuration=said)
