@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 SOURCE = "torch.compile"
 STALE = " (stale)"
+_MARK = re.compile(r"[\\`*\[<|]|(?<!\w)_|_(?!\w)|\A[#>]")
+"""What Markdown reads as one; no more, since Neovim shows the backslashes."""
 _STATUS = {"confirmed": "confirmed", "no-break": "ran without a break", "not-reached": "not reached"}
 
 
@@ -124,4 +127,4 @@ def numbers(report: Report, stale: bool) -> str:
 
 def _escaped(text: str) -> str:
     """Text of the user's or of torch, so that Markdown takes nothing in it for a mark."""
-    return "".join("\\" + char if char in "\\`*_[]<>|#" else char for char in text)
+    return _MARK.sub(r"\\\g<0>", text)
