@@ -14,9 +14,9 @@ import {
 import { debounced, systemClock } from "./clock";
 import { Commands, DEBUG } from "./commands";
 import { debugInformation } from "./debug";
-import { candidates, choose, describe } from "./interpreter";
+import { candidates, choose, describe, searched } from "./interpreter";
 import { serverCommand } from "./launch";
-import { Messages } from "./messages";
+import { explain, Messages } from "./messages";
 import { places } from "./places";
 import { ask } from "./probe";
 import { ID, PythonExtension } from "./python_extension";
@@ -42,9 +42,13 @@ export function activate(context: vscode.ExtensionContext): void {
   const plan = async (): Promise<Plan> => {
     const { interpreter, importStrategy } = ownSettings();
     const active = vscode.workspace.isTrusted ? await python.active() : undefined;
-    const choice = await choose(candidates(places(interpreter, active)), ask);
+    const known = places(interpreter, active);
+    const choice = await choose(candidates(known), ask);
     for (const { command, source, reason } of choice.rejected) channel.info(`passed over: ${command} (from ${source}) ${reason}`);
-    if (choice.server === undefined) return { choice };
+    if (choice.server === undefined) {
+      channel.info(`looked for a Python in: ${searched(known).join(", ")}`);
+      return { choice };
+    }
     channel.info(`interpreter of the server: ${describe(choice.server)}`);
     return { choice, command: serverCommand(context.extensionPath, choice.server, importStrategy) };
   };
@@ -80,7 +84,11 @@ export function activate(context: vscode.ExtensionContext): void {
         action: (count ?? 0) <= 3 ? ErrorAction.Continue : ErrorAction.Shutdown,
         handled: true,
       }),
-      closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
+      closed: () => ({
+        action: CloseAction.DoNotRestart,
+        handled: true,
+        message: "The connection to the server is closed.",
+      }),
     },
     initializationFailedHandler: () => false,
     middleware: {
@@ -119,7 +127,10 @@ export function activate(context: vscode.ExtensionContext): void {
     new StatusItem(own, results),
     followTrust(own),
     own.onDidChange((state) => {
-      if (state.phase === "failed") void messages.failed(state.failure);
+      if (state.phase === "failed") {
+        channel.error(explain(state.failure));
+        void messages.failed(state.failure);
+      }
       if (state.phase !== "ready") return;
       const wanted = state.choice.rejected.find(({ source }) => source.startsWith("setting"));
       if (wanted !== undefined && state.choice.server) void messages.passedOver(wanted, describe(state.choice.server));

@@ -98,6 +98,16 @@ export function candidates(places: Places): Candidate[] {
   return found;
 }
 
+/** Where candidates are looked for, in words. */
+export function searched(places: Places): string[] {
+  const venvs = places.folders.flatMap((folder) => [path.join(folder, ".venv"), path.join(folder, "venv")]);
+  return [
+    ...(places.setting.trim() === "" ? [] : ["the setting graphmend.interpreter"]),
+    ...(places.trusted ? ["the Python extension", ...venvs] : ["(not in the workspace, which is not trusted)"]),
+    ...places.path,
+  ];
+}
+
 /** The first candidate that is Python and new enough; candidates after it are not started. */
 export async function choose(all: readonly Candidate[], ask: Ask): Promise<Choice> {
   const rejected: Rejected[] = [];
@@ -107,7 +117,7 @@ export async function choose(all: readonly Candidate[], ask: Ask): Promise<Choic
       const answer = await ask(candidate);
       if (isNewEnough(answer.version)) return { server: { ...answer, source }, rejected };
       const version = answer.version.join(".");
-      rejected.push({ command, source, version, reason: `is Python ${version}, and 3.10 or later is needed` });
+      rejected.push({ command, source, version, reason: `is Python ${version}, which is too old` });
     } catch (error) {
       rejected.push({ command, source, reason: error instanceof Error ? error.message : String(error) });
     }
@@ -131,12 +141,14 @@ function inEnvironment(environment: string, places: Pick<Places, "windows">): st
     : path.join(environment, "bin", "python");
 }
 
+/** The file that the setting means: never a bare name, for which the system would search folders that are passed over here. */
 function inSetting(setting: string, places: Places): string {
-  if (!/[\\/]/.test(setting)) return which(setting, places) ?? setting;
+  const onPath = /[\\/]/.test(setting) ? undefined : which(setting, places);
+  if (onPath !== undefined) return onPath;
   const [folder = places.home] = places.folders;
   const file = path.resolve(folder, setting);
   const inside = inEnvironment(file, places);
-  return places.exists(inside) ? inside : file; // the folder of an environment
+  return places.exists(inside) ? inside : file;
 }
 
 /** Where a command is on ``PATH``. Relative parts of it are passed over: they mean whatever folder one is in. */

@@ -56,7 +56,7 @@ export class Messages {
 
   /** The setting names an interpreter that was passed over. */
   async passedOver({ command, reason }: Rejected, instead: string): Promise<void> {
-    const text = `GraphMend: graphmend.interpreter is ${command}, which ${reason}. ${instead} is used.`;
+    const text = `GraphMend: graphmend.interpreter is ${command}, but that ${reason}. ${instead} is used.`;
     if (this.shown.has(text)) return;
     this.shown.add(text); // for good: it is the same at each start
     this.act(await vscode.window.showWarningMessage(text, SETTINGS, OUTPUT));

@@ -155,7 +155,6 @@ export class Server {
     const isFinal = why instanceof ServerEnd && why.final;
     const delay = isFinal ? undefined : this.backoff.died(this.parts.clock.now());
     if (delay === undefined) {
-      this.parts.log("error", `The server has died: ${what}. It is not started again.`);
       this.set({ phase: "failed", failure: { kind: "ended", what } });
       return;
     }

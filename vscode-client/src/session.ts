@@ -59,6 +59,7 @@ export class ProcessSession implements Session {
   private settle: (end: ServerEnd) => void = () => undefined;
   private process: ChildProcess | undefined;
   private stopping = false;
+  /** The last line of an error that it wrote. */
   private last = "";
 
   constructor(
@@ -153,7 +154,7 @@ export class ProcessSession implements Session {
     readline.createInterface({ input, crlfDelay: Infinity }).on("line", (line) => {
       level = levelOf(line) ?? level;
       this.channel[level](line);
-      if (line.trim() !== "") this.last = line.trim();
+      if (level === "error" && line.trim() !== "") this.last = line.trim();
     });
   }
 }
