@@ -66,6 +66,8 @@ class Editor(LanguageClient):
         self.started: types.ServerCapabilities = types.ServerCapabilities()
         self.sent: dict[str, list[types.PublishDiagnosticsParams]] = {}
         self.asked: list[tuple[str, Any]] = []
+        self.registered: dict[str, Any] = {}
+        """The options of what the server has registered, by method."""
         self.refreshed: Counter[str] = Counter()
         self.chosen = ""
         """What the user chooses of the actions of a message."""
@@ -76,6 +78,7 @@ class Editor(LanguageClient):
         needed = [NEEDED[method]] if method in NEEDED else []
         if method == types.CLIENT_REGISTER_CAPABILITY:
             needed = [REGISTERED[each.method] for each in params.registrations]
+            self.registered.update((each.method, each.register_options) for each in params.registrations)
         self.forbidden += [f"{method}: {each}" for each in needed if not self.has(each)]
         if method.endswith("/refresh"):
             self.refreshed[method] += 1
@@ -129,7 +132,9 @@ class Editor(LanguageClient):
 
     async def edit_of(self, action: types.CodeAction) -> types.WorkspaceEdit | None:
         """The edit of an action, asked for where this editor does."""
-        lazy = "edit" in (get_capability(self.capabilities, "text_document.code_action.resolve_support.properties") or ())
+        lazy = "edit" in (
+            get_capability(self.capabilities, "text_document.code_action.resolve_support.properties") or ()
+        )
         assert (action.edit is None) == lazy, action.title
         return (await self.code_action_resolve_async(action)).edit if lazy else action.edit
 
