@@ -41,7 +41,7 @@ def main(arguments: List[str]) -> int:
             f"({sys.executable}). Choose another one: graphmend.interpreter"
         )
         return EXIT_OLD_PYTHON
-    sys.stderr.reconfigure(encoding="utf-8", errors="backslashreplace")
+    sys.stderr.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[attr-defined]
     strategy, options = split(arguments)
     if strategy not in (BUNDLED, ENVIRONMENT):
         log(f"{OPTION} is {BUNDLED} or {ENVIRONMENT}, not {strategy!r}")
