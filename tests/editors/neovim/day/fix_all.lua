@@ -1,0 +1,21 @@
+-- Fix all leaves prints alone, and says where there is nothing to do.
+return function(start)
+  local editor = start({ args = { 'net.py' } })
+  editor:findings(2)
+  editor:ex('GraphMendFixAll')
+  editor:check('the print is left', editor:findings(1)[1].code == 'GM201')
+  editor:sees('h = torch.where(h.abs().max() > 10, h.clamp(-10, 10), h)')
+  editor:sees('the safe fixes are applied')
+  editor:shot('fix-all')
+  editor:ex('GraphMendFixAll')
+  editor:sees('nothing to fix safely')
+  editor:keys('u')
+  editor:findings(2)
+
+  editor:ex('edit! train.py')
+  editor:findings(2)
+  editor:ex('GraphMendFixAll')
+  editor:findings(1)
+  editor:sees('what they need is written with this file')
+  editor:shot('fix-all-two-files')
+end

@@ -1,0 +1,18 @@
+-- Inputs are inserted where there are none.
+return function(start)
+  local editor = start({ args = { 'train.py' } })
+  editor:findings(2)
+  editor:at('x.mean')
+  editor:ex('GraphMendInsertInputs')
+  editor:wait('the function', [[vim.fn.search('^def example_inputs', 'nw') > 0]])
+  editor:sees('see that the shapes fit')
+  editor:shot('inputs')
+  editor:ex('GraphMendInsertInputs')
+  editor:sees('already has a function that makes inputs')
+  editor:keys('u')
+  editor:wait('no function', [[vim.fn.search('^def example_inputs', 'nw') == 0]])
+  editor:keys('gg')
+  editor:ex('GraphMendInsertInputs')
+  editor:sees('the cursor is in no compiled function')
+  editor:shot('no-entry')
+end

@@ -1,0 +1,20 @@
+-- A finding that cannot be mended says why: in the menu, by the command, in the hover.
+return function(start)
+  local editor = start({ args = { 'train.py' } })
+  editor:findings(2)
+  editor:at('x.mean()')
+  editor:choose('gra', 'Why no fix?')
+  editor:sees('`losses.append(limit)` changes a container')
+  editor:shot('why-no-fix')
+  editor:keys('j')
+  editor:sees_no('changes a container')
+
+  editor:at('if x.mean()')
+  editor:ex('GraphMendExplain')
+  editor:sees('No fix is offered:')
+  editor:sees('`losses.append(limit)` changes a container')
+  editor:keys('gg')
+  editor:ex('GraphMendExplain')
+  editor:sees('there is no finding on this line')
+  editor:shot('nothing-to-explain')
+end
