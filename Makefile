@@ -1,5 +1,5 @@
 # make demo   see it work: check, mend and compare the example (needs python3 with venv; fetches torch once)
-# make test   everything that is checked before a change is accepted
+# make test   everything that is checked before a change is accepted, a day in Neovim included (needs Node 20 or later with npm, too)
 # make test-oldest-torch  the runtime and the profiler on the oldest torch supported, in an environment of its own (5 GB)
 # make clean  remove what these made
 # make bench-cases CASES=FOLDER        graphmend verify and profile on labelled cases
@@ -29,11 +29,24 @@ endif
 demo: $(VENV)/.installed-demo
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/.installed-test
+# the Node of tests/editors/install.sh, if it is there, else that of the PATH
+NPM := PATH="$(CURDIR)/.editors/node/bin:$$PATH" npm
+
+test: $(VENV)/.installed-test node_modules/.installed
 	$(BIN)/ruff check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-cache
+	$(NPM) run check
+	$(NPM) test
 	$(BIN)/python -m pytest
+
+node_modules/.installed: package-lock.json
+	@PATH="$(CURDIR)/.editors/node/bin:$$PATH"; npm --version >/dev/null 2>&1 && \
+	    node -e 'process.exit(+(parseInt(process.versions.node) < 20))' || \
+	    { echo "The VS Code extension is tested with Node 20 or later and npm: put them on the PATH," \
+	        "or run: tests/editors/install.sh .editors node" >&2; exit 1; }
+	$(NPM) ci --no-audit --no-fund
+	touch $@
 
 bench-differential: $(VENV)/.installed-test
 	$(BIN)/python bench/differential/differential.py --report bench/DIFFERENTIAL.md
@@ -81,5 +94,5 @@ $(OLDEST_BIN)/python:
 	$(PYTHON) -m venv $(OLDEST_VENV)
 
 clean:
-	rm -rf $(VENV) $(OLDEST_VENV) build dist .pytest_cache .ruff_cache .hypothesis .graphmend_cache
+	rm -rf $(VENV) $(OLDEST_VENV) node_modules vscode-client/node_modules vscode-client/dist build dist .pytest_cache .ruff_cache .hypothesis .graphmend_cache
 	find graphmend_lsp tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
