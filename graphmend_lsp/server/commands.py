@@ -28,12 +28,14 @@ def _debug(server: GraphMendServer) -> Iterator[str]:
     yield "Workspace roots: " + (", ".join(server.project.roots) or "none")
     yield "Settings from the editor:"
     yield from (f"  {name} = {value!r}" for name, value in server.project.options.fields.items())
+    yield f"  python = {server.project.options.python!r}"
     yield f"  trusted = {server.project.options.trusted}"
     yield f"  workspaceDiagnostics = {server.project.options.extent or 'openFiles'}"
     yield from (f"  problem: {problem}" for problem in server.project.options.problems)
     for folder, options in server.project.folders.items():
         if options != server.project.options:
-            yield f"  in {folder}: {dict(options.fields)!r}, workspaceDiagnostics = {options.extent or 'openFiles'}"
+            extent = f"workspaceDiagnostics = {options.extent or 'openFiles'}"
+            yield f"  in {folder}: {dict(options.fields)!r}, python = {options.python!r}, {extent}"
     yield "Diagnostics: " + ("pulled by the client" if server.client.pulls else "pushed")
     yield "Client capabilities:"
     yield from (f"  {name} = {value!r}" for name, value in dataclasses.asdict(server.client).items())
