@@ -59,7 +59,8 @@ export class Commands {
       void vscode.window.showInformationMessage(text);
       return;
     }
-    if (!(await vscode.workspace.applyEdit(fix.edit))) {
+    // as the light bulb does it: where a fix makes a second file, both are saved (files.refactoring.autoSave)
+    if (!(await vscode.workspace.applyEdit(fix.edit, { isRefactoring: true }))) {
       void vscode.window.showWarningMessage("GraphMend: the document has changed meanwhile. Try again.");
     }
   }

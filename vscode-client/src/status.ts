@@ -68,7 +68,7 @@ export class StatusItem implements vscode.Disposable {
       this.item,
       server.onDidChange(() => this.update()),
       results.onDidChange(() => this.update()),
-      vscode.window.onDidChangeActiveTextEditor(() => this.update()),
+      vscode.window.onDidChangeVisibleTextEditors(() => this.update()),
     ];
     this.update();
   }
@@ -83,7 +83,8 @@ export class StatusItem implements vscode.Disposable {
     this.item.tooltip = new vscode.MarkdownString(tooltip);
     this.item.accessibilityInformation = { label: text.replace(/\$\([^)]*\) ?/g, "") };
     this.item.backgroundColor = background === undefined ? undefined : new vscode.ThemeColor(background);
-    if (vscode.window.activeTextEditor?.document.languageId === "python") this.item.show();
+    // not the active one: that is the log, or none, while one looks at that or at a report
+    if (vscode.window.visibleTextEditors.some(({ document }) => document.languageId === "python")) this.item.show();
     else this.item.hide();
   }
 }

@@ -81,7 +81,7 @@ test("fix all applies the edit of the server", async () => {
   returning({ "vscode.executeCodeActionProvider": others });
   await made().own.fixAll();
   expect(commands.executeCommand.mock.calls[0]?.slice(3)).toEqual(["source.fixAll.graphmend", 1]);
-  expect(workspace.applyEdit).toHaveBeenCalledWith(edit);
+  expect(workspace.applyEdit).toHaveBeenCalledWith(edit, { isRefactoring: true });
   expect(window.showInformationMessage).not.toHaveBeenCalled();
 });
 

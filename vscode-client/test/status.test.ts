@@ -76,8 +76,8 @@ test("the item follows the server, the results and the editor", () => {
   const status = new StatusItem(server, results);
   expect(item.hide).toHaveBeenCalled();
   expect(item.show).not.toHaveBeenCalled();
-  window.activeTextEditor = { document: { languageId: "python" } };
-  events.activeEditor.fire(undefined);
+  window.visibleTextEditors = [{ document: { languageId: "log" } }, { document: { languageId: "python" } }];
+  events.visibleEditors.fire(undefined);
   expect(item.show).toHaveBeenCalled();
   expect(item.text).toBe("$(sync~spin) GraphMend");
   state = ready;

@@ -76,7 +76,7 @@ export const events = {
   trust: new EventEmitter<void>(),
   configuration: new EventEmitter<{ affectsConfiguration(name: string): boolean }>(),
   folders: new EventEmitter<void>(),
-  activeEditor: new EventEmitter<unknown>(),
+  visibleEditors: new EventEmitter<unknown>(),
   extensions: new EventEmitter<void>(),
 };
 
@@ -90,7 +90,7 @@ export const workspace = {
   onDidGrantWorkspaceTrust: events.trust.event,
   onDidChangeConfiguration: events.configuration.event,
   onDidChangeWorkspaceFolders: events.folders.event,
-  applyEdit: vi.fn(async () => true),
+  applyEdit: vi.fn(async (..._: unknown[]) => true),
   openTextDocument: vi.fn(async (options: unknown) => options),
 };
 
@@ -120,7 +120,8 @@ export const panels: Panel[] = [];
 
 export const window = {
   activeTextEditor: undefined as unknown,
-  onDidChangeActiveTextEditor: events.activeEditor.event,
+  visibleTextEditors: [] as unknown[],
+  onDidChangeVisibleTextEditors: events.visibleEditors.event,
   createOutputChannel: vi.fn(() => channel),
   createStatusBarItem: vi.fn(() => item),
   showErrorMessage: vi.fn(async (..._: unknown[]): Promise<string | undefined> => undefined),
@@ -167,6 +168,7 @@ export function reset(): void {
   workspace.isTrusted = true;
   workspace.workspaceFolders = [];
   window.activeTextEditor = undefined;
+  window.visibleTextEditors = [];
   extensions.installed.clear();
   commands.registered.clear();
   channel.lines.length = 0;
