@@ -62,15 +62,14 @@ def home(tmp_path: Path) -> dict[str, str]:
 
 
 Play = Callable[..., None]
+Blocks = Callable[[str, str, str], list[str]]
 
 
 @pytest.fixture
-def play(neovim: str, home: dict[str, str], tmp_path: Path) -> Play:
+def play(neovim: str, home: dict[str, str], workspace: Path) -> Play:
     """Runs a group of steps in a workspace of its own; on a failure pytest shows the screen and the log."""
 
     def play_one(group: Path, **more: object) -> None:
-        workspace = tmp_path / "workspace"
-        shutil.copytree(HERE / "workspace" / "neovim", workspace)
         day = {"group": str(group), "workspace": str(workspace), "plugin": str(PLUGIN), "limit": STEP, **more}
         day |= {"server": [str(SERVER), "server", "--stdio"], "python": sys.executable}
         steps = [neovim, "--headless", "-u", "NONE", "-i", "NONE", "-c", f"luafile {HERE / 'neovim' / 'run.lua'}"]
@@ -95,13 +94,6 @@ def test_day(play: Play, group: str) -> None:
     play(HERE / "neovim" / "day" / f"{group}.lua")
 
 
-def _blocks(file: str, heading: str, language: str) -> list[str]:
-    """The blocks of code of one section of a page."""
-    text = (REPOSITORY / file).read_text(encoding="utf-8")
-    section = re.split(r"^#+ ", text.partition(f"# {heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
-    return re.findall(rf"^```{language}\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
-
-
 @pytest.fixture
 def clone(home: dict[str, str]) -> Path:
     """The user's clone of the repository, with the plugin and a server in it."""
@@ -119,23 +111,23 @@ def _init(home: dict[str, str], text: str) -> None:
 
 
 @pytest.mark.parametrize("file", ["docs/editors.md", "README.md"])
-def test_set_up_of_the_plugin(play: Play, home: dict[str, str], clone: Path, file: str) -> None:
+def test_set_up_of_the_plugin(play: Play, home: dict[str, str], clone: Path, blocks: Blocks, file: str) -> None:
     heading = "Neovim 0.11 or later" if file.startswith("docs") else "In editors"
-    _init(home, _blocks(file, heading, "lua")[0])
+    _init(home, blocks(file, heading, "lua")[0])
     home["PATH"] = f"{SERVER.parent}{os.pathsep}{home['PATH']}"
     play(HERE / "neovim" / "setup.lua", commands=True)
 
 
-def test_set_up_with_options(play: Play, home: dict[str, str], clone: Path) -> None:
-    text = _blocks("docs/editors.md", "Neovim 0.11 or later", "lua")[1]
+def test_set_up_with_options(play: Play, home: dict[str, str], clone: Path, blocks: Blocks) -> None:
+    text = blocks("docs/editors.md", "Neovim 0.11 or later", "lua")[1]
     assert "inlay_hints" in text
     _init(home, text)
     home["PATH"] = "/usr/bin:/bin"
     play(HERE / "neovim" / "setup.lua", commands=True, lenses=True)
 
 
-def test_set_up_of_the_file_alone(play: Play, home: dict[str, str], clone: Path) -> None:
-    (text,) = _blocks("docs/editors.md", "Neovim 0.11 or later", "sh")
+def test_set_up_of_the_file_alone(play: Play, home: dict[str, str], clone: Path, blocks: Blocks) -> None:
+    (text,) = blocks("docs/editors.md", "Neovim 0.11 or later", "sh")
     subprocess.run(["sh", "-ec", text], env=home, check=True, timeout=60)
     home["PATH"] = f"{SERVER.parent}{os.pathsep}{home['PATH']}"
     play(HERE / "neovim" / "setup.lua", commands=False)
