@@ -54,18 +54,37 @@ local function place(client, entry)
   return { uri = here.textDocument.uri, position = here.position }
 end
 
+---@class graphmend.Place of a finding; columns in bytes
+---@field line integer from 0
+---@field column integer
+---@field last_line integer
+---@field last_column integer
+
 ---@generic T
 ---@param items T[] those on the line
+---@param where fun(item: T): graphmend.Place
 ---@param prompt string
----@param words fun(item: T): string
 ---@param none string what to say where there are none
 ---@param then_ fun(item: T)
-local function choose(items, prompt, words, none, then_)
+local function choose(items, where, prompt, none, then_)
+  local cursor = vim.api.nvim_win_get_cursor(0)
+  local line, column = cursor[1] - 1, cursor[2]
+  local here = vim.tbl_filter(function(item)
+    local spot = where(item)
+    local begun = spot.line < line or spot.line == line and spot.column <= column
+    return begun and (spot.last_line > line or spot.last_line == line and column < spot.last_column)
+  end, items)
+  items = #here > 0 and here or items
   if #items == 0 then
     ui.tell('GraphMend: ' .. none, WARN)
   elseif #items == 1 then
     then_(items[1])
   else
+    local function words(item)
+      local spot = where(item)
+      local text = vim.api.nvim_buf_get_lines(0, spot.line, spot.line + 1, false)[1] or ''
+      return vim.trim(text:sub(spot.column + 1, spot.last_line == spot.line and spot.last_column or #text))
+    end
     vim.ui.select(items, { prompt = prompt, format_item = words, kind = NAME }, function(item)
       if item then
         then_(item)
@@ -86,6 +105,15 @@ local function actions_of_line(client, only, then_)
   request(client, 'textDocument/codeAction', params, function(actions)
     then_(actions or {})
   end)
+end
+
+---@param client vim.lsp.Client
+---@param line integer
+---@param character integer in the server's units
+---@return integer
+local function byte_column(client, line, character)
+  local text = vim.api.nvim_buf_get_lines(0, line, line + 1, false)[1] or ''
+  return vim.str_byteindex(text, client.offset_encoding, character, false)
 end
 
 ---@return boolean stopped whether there was something to stop
@@ -143,16 +171,21 @@ function M.verify(given)
     return
   end
   actions_of_line(client, { 'quickfix' }, function(actions)
-    local commands = {} ---@type lsp.Command[]
-    for _, action in ipairs(actions) do
-      if type(action.command) == 'table' and action.command.command == 'graphmend.verify' then
-        table.insert(commands, action.command)
-      end
+    local offered = vim.tbl_filter(function(action)
+      return type(action.command) == 'table' and action.command.command == 'graphmend.verify'
+    end, actions)
+    local function where(action)
+      local range = action.diagnostics[1].range
+      local last = { range['end'].line, range['end'].character }
+      return {
+        line = range.start.line,
+        column = byte_column(client, range.start.line, range.start.character),
+        last_line = last[1],
+        last_column = byte_column(client, last[1], last[2]),
+      }
     end
-    choose(commands, 'Verify', function(command)
-      return command.title
-    end, 'no fix is offered on this line', function(command)
-      execute(client, 'verify', command.arguments[1])
+    choose(offered, where, 'Verify the fix of', 'no fix is offered on this line', function(action)
+      execute(client, 'verify', action.command.arguments[1])
     end)
   end)
 end
@@ -224,19 +257,19 @@ function M.explain()
   if not client then
     return
   end
-  local cursor = vim.api.nvim_win_get_cursor(0)
-  local line, column = cursor[1] - 1, cursor[2]
   local on_line = vim.tbl_filter(function(diagnostic)
     local lsp = vim.tbl_get(diagnostic, 'user_data', 'lsp')
     return diagnostic.source == 'GraphMend' and lsp ~= nil and lsp.data ~= nil
-  end, vim.diagnostic.get(0, { lnum = line }))
-  local here = vim.tbl_filter(function(diagnostic)
-    local after = diagnostic.end_lnum > line or column < diagnostic.end_col
-    return diagnostic.lnum < line and after or diagnostic.col <= column and after
-  end, on_line)
-  choose(#here > 0 and here or on_line, 'Explain', function(diagnostic)
-    return diagnostic.message
-  end, 'there is no finding on this line', function(diagnostic)
+  end, vim.diagnostic.get(0, { lnum = vim.api.nvim_win_get_cursor(0)[1] - 1 }))
+  local function where(diagnostic)
+    return {
+      line = diagnostic.lnum,
+      column = diagnostic.col,
+      last_line = diagnostic.end_lnum,
+      last_column = diagnostic.end_col,
+    }
+  end
+  choose(on_line, where, 'Explain', 'there is no finding on this line', function(diagnostic)
     execute(client, 'explain', diagnostic.user_data.lsp.data) -- the server shows it
   end)
 end
