@@ -27,7 +27,6 @@ import { type Plan, Server } from "./server";
 import { ProcessSession } from "./session";
 import { configurationMiddleware, ownSettings, SECTION } from "./settings";
 import { MENU, StatusItem } from "./status";
-import { followTrust } from "./trust";
 
 const SETTLE = 500;
 
@@ -125,7 +124,6 @@ export function activate(context: vscode.ExtensionContext): void {
     python,
     reports,
     new StatusItem(own, results),
-    followTrust(own),
     own.onDidChange((state) => {
       if (state.phase === "failed") {
         channel.error(explain(state.failure));
@@ -136,6 +134,8 @@ export function activate(context: vscode.ExtensionContext): void {
       if (wanted !== undefined && state.choice.server) void messages.passedOver(wanted, describe(state.choice.server));
     }),
     python.onDidChange(reconsider),
+    // what was out of bounds may be chosen now, and the server is to hear of it; the settings of the workspace follow
+    vscode.workspace.onDidGrantWorkspaceTrust(reconsider),
     vscode.workspace.onDidChangeConfiguration((event) => {
       const decisive = ["enable", "interpreter", "importStrategy"].map((name) => `${SECTION}.${name}`);
       if (decisive.some((name) => event.affectsConfiguration(name))) reconsider();
