@@ -1,5 +1,11 @@
 // The day, in sessions: each has a VS Code of its own, so that one that fails hides nothing of the others.
 
+import { look } from "./look.mjs";
+import { measure } from "./measure.mjs";
 import { all, fixes } from "./mend.mjs";
+import { notebook } from "./notebooks.mjs";
+import { clean, nopython, oldpython } from "./pythons.mjs";
+import { interpreter, server } from "./servers.mjs";
+import { untrusted } from "./trust.mjs";
 
-export const SESSIONS = [fixes, all];
+export const SESSIONS = [look, fixes, all, measure, notebook, server, interpreter, untrusted, nopython, oldpython, clean];

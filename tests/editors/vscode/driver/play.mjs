@@ -52,7 +52,7 @@ export async function play(session, options) {
     });
     const all = async () => {
       await vs.begin({ file: session.file });
-      await session.day(vs.actor(), { ...context, session: vs });
+      await session.day(vs.actor(), { ...context, set });
     };
     await Promise.race([all(), late]);
   } catch (caught) {

@@ -94,6 +94,7 @@ export class CodeServer {
       ...cleanEnvironment(),
       HOME: path.join(this.profile, "home"),
       EXTENSIONS_GALLERY: JSON.stringify({ serviceUrl: "" }), // there is no network to reach one
+      VSCODE_CLI: "1", // else it runs the user's login shell for the environment, and PATH is not the one given here
       GRAPHMEND_CACHE_DIR: path.join(this.profile, "cache"),
       ...this.env,
     };

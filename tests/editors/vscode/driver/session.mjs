@@ -7,6 +7,7 @@ import { address, launch, remoteUri, workbench } from "./browser.mjs";
 import { CodeServer } from "./server.mjs";
 import { diskSteps } from "./steps/disk.mjs";
 import { editorSteps } from "./steps/editor.mjs";
+import { processSteps } from "./steps/processes.mjs";
 import { workbenchSteps } from "./steps/workbench.mjs";
 import { holds, until } from "./waiting.mjs";
 
@@ -59,25 +60,15 @@ export class Session {
     return (await this.page.locator(selector).allTextContents()).some((each) => holds(each, text));
   }
 
-  /** The processes of this session's language servers: those in the process group of its VS Code server. */
-  languageServers() {
-    const group = String(this.server.child.pid);
-    const isOurs = (pid) => {
-      try {
-        const words = fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
-        if (!words.some((word) => word.endsWith("bundled/server.py"))) return false;
-        // behind the name, which may hold anything: state, parent, group
-        return fs.readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1).split(" ")[2] === group;
-      } catch {
-        return false; // It has gone meanwhile.
-      }
-    };
-    return fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name) && isOurs(name)).map(Number);
-  }
-
   /** The steps, each of them timed and kept; the first one that fails takes a picture. */
   actor() {
-    const steps = { ...editorSteps(this), ...workbenchSteps(this), ...diskSteps(this), shot: (name) => this.shot(name) };
+    const steps = {
+      ...editorSteps(this),
+      ...workbenchSteps(this),
+      ...diskSteps(this),
+      ...processSteps(this),
+      shot: (name) => this.shot(name),
+    };
     const actor = {};
     for (const [name, step] of Object.entries(steps)) {
       actor[name] = (...values) => this.record(name, values, () => step(...values));
@@ -86,7 +77,7 @@ export class Session {
   }
 
   async record(name, values, step) {
-    const shown = values.map((value) => (typeof value === "string" ? value : (JSON.stringify(value) ?? String(value))));
+    const shown = values.filter((value) => typeof value !== "function").map((value) => (typeof value === "string" ? value : (JSON.stringify(value) ?? String(value))));
     const entry = { step: [name, ...shown].join(" "), ok: false };
     const begun = Date.now();
     this.steps.push(entry);

@@ -32,18 +32,13 @@ export function diskSteps(vs) {
     },
     settings: (settings) => vs.server.change(settings),
 
-    /** Ends the language server of this session, and of no other, as a crash would. */
-    async killServer() {
-      const pids = vs.languageServers();
-      if (pids.length === 0) throw new Error("no language server runs");
-      for (const pid of pids) process.kill(pid, "SIGKILL");
-      await vs.until("the old server to be gone", () => !vs.languageServers().some((pid) => pids.includes(pid)));
+    /** Cells of a notebook, by their id, are as they were. */
+    cellsSame(name, ids) {
+      const cells = (content) => JSON.parse(content.toString("utf8")).cells.filter((cell) => ids.includes(cell.id));
+      const [now, then] = [cells(bytes(name)), cells(first.get(name))];
+      if (then.length !== ids.length) throw new Error(`${name} has not all of ${ids.join(", ")}`);
+      const sources = (all) => JSON.stringify(all.map((cell) => [cell.id, cell.source]));
+      if (sources(now) !== sources(then)) throw new Error(`${sources(now)} is not ${sources(then)}`);
     },
-    servers: (count) => vs.until(`${count} language servers`, () => vs.languageServers().length === count),
-    /** A language server runs on this interpreter. */
-    serverRunsOn: (python) =>
-      vs.until(`a language server on ${python}`, () =>
-        vs.languageServers().some((pid) => fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")[0] === python),
-      ),
   };
 }

@@ -16,7 +16,11 @@ export function editorSteps(vs) {
   const quick = quickInput(vs);
   const menuRows = () => page.locator(MENU).filter({ visible: true });
 
+  const isNotebook = async () => (await page.locator(".tab.active[data-resource-name$='.ipynb']").count()) > 0;
+
+  /** In a notebook the caret stays in its cell. */
   async function focus() {
+    if (await isNotebook()) return;
     await page.locator(`${ACTIVE} .native-edit-context, ${ACTIVE} textarea.inputarea`).first().focus();
   }
 
@@ -26,7 +30,7 @@ export function editorSteps(vs) {
     await vs.until(`the quick fix ${title}`, async () => {
       // Not while it is open: to focus the editor closes it a moment later.
       if (await row.isVisible()) return true;
-      await page.keyboard.press("Escape");
+      if (!(await isNotebook())) await page.keyboard.press("Escape"); // there it would leave the cell
       await focus();
       await page.keyboard.press("Control+.");
       await menuRows().first().waitFor({ timeout: 3000 });
@@ -54,6 +58,11 @@ export function editorSteps(vs) {
       await focus();
       await quick.enter("Control+G", `${line}:${column}`);
       await focus();
+    },
+
+    /** Puts the caret into a cell of a notebook, on the last word of a text. */
+    async cell(text) {
+      await page.locator(".notebookOverlay .view-line span span").filter({ hasText: text }).last().click({ timeout: vs.limit });
     },
 
     key: (chord) => page.keyboard.press(chord),
