@@ -1,5 +1,7 @@
 // The day, in sessions: each has a VS Code of its own, so that one that fails hides nothing of the others.
 
+import path from "node:path";
+
 import { look } from "./look.mjs";
 import { measure } from "./measure.mjs";
 import { all, fixes } from "./mend.mjs";
@@ -8,4 +10,23 @@ import { clean, nopython, oldpython } from "./pythons.mjs";
 import { interpreter, server } from "./servers.mjs";
 import { untrusted } from "./trust.mjs";
 
-export const SESSIONS = [look, fixes, all, measure, notebook, server, interpreter, untrusted, nopython, oldpython, clean];
+const exthost = {
+  name: "exthost",
+  tests: path.resolve(import.meta.dirname, "..", "exthost", "index.js"),
+  setUp: ({ python }) => ({ settings: { "graphmend.python": python } }),
+};
+
+export const SESSIONS = [
+  look,
+  fixes,
+  all,
+  measure,
+  notebook,
+  server,
+  interpreter,
+  untrusted,
+  nopython,
+  oldpython,
+  clean,
+  exthost,
+];

@@ -4,6 +4,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 
+import { host } from "./extension_host.mjs";
 import { installed } from "./extensions.mjs";
 import { Session } from "./session.mjs";
 
@@ -44,17 +45,25 @@ export async function play(session, options) {
   };
   process.once("SIGTERM", stop).once("SIGINT", stop);
 
+  const day = async () => {
+    await vs.begin({ file: session.file });
+    await session.day(vs.actor(), { ...context, set });
+  };
+  const tests = async () => {
+    const running = host(vs, session.tests, "graphmend.graphmend");
+    await vs.begin(running);
+    const code = await running.ended;
+    vs.steps = running.lines.map((line) => ({ step: line, ok: line.startsWith("ok ") }));
+    const failures = running.lines.filter((line) => !line.startsWith("ok "));
+    if (code !== 0 || vs.steps.length === 0) throw new Error(`the tests ended with ${code}\n${failures.join("\n")}`);
+  };
   let error;
   let timer;
   try {
     const late = new Promise((_, reject) => {
       timer = setTimeout(() => reject(new Error(`not done after ${LONGEST_MS / 1000} s`)), LONGEST_MS);
     });
-    const all = async () => {
-      await vs.begin({ file: session.file });
-      await session.day(vs.actor(), { ...context, set });
-    };
-    await Promise.race([all(), late]);
+    await Promise.race([session.tests === undefined ? day() : tests(), late]);
   } catch (caught) {
     error = caught;
     if (vs.page !== undefined) await vs.picture(path.join(out, "end.png")).catch(() => undefined);

@@ -31,7 +31,7 @@ export class Session {
   }
 
   /** Starts the server and the browser, and opens a file. */
-  async begin({ payload = [], file, prepare }) {
+  async begin({ payload = () => [], file, prepare }) {
     await this.server.start(this.limit);
     const { context, page } = await launch({
       profile: this.server.profile,
@@ -41,7 +41,7 @@ export class Session {
     this.context = context;
     this.page = page;
     await prepare?.(page);
-    const all = [...payload];
+    const all = payload();
     if (file !== undefined) all.push(["openFile", remoteUri(this.server.url, path.join(this.folder, file))]);
     await page.goto(address(this.server.url, this.folder, all));
     await this.ready();
