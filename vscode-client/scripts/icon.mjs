@@ -29,20 +29,19 @@ const rounded = (x, y, half, radius) => (px, py) => {
 };
 
 // later shapes lie over earlier ones
+const [top, middle, bottom] = [70, 128, 186];
+const [left, inLeft, inRight, right] = [46, 92, 164, 210];
 const shapes = [
-  [segment(70, 74, 70, 182, 13), LINE],
-  [segment(186, 74, 186, 182, 13), LINE],
-  [segment(70, 74, 104, 106, 13), LINE],
-  [segment(186, 182, 152, 150, 13), LINE],
-  [segment(107, 109, 149, 147, 17), MEND],
-  [circle(70, 74, 24), NODE],
-  [circle(70, 182, 24), NODE],
-  [circle(186, 182, 24), NODE],
-  [circle(186, 74, 24), NODE],
-  [ring(107, 109, 11, 9), MEND],
-  [circle(107, 109, 7), BACK[0]],
-  [ring(149, 147, 11, 9), MEND],
-  [circle(149, 147, 7), BACK[0]],
+  [segment(left, top, inLeft, middle, 12), LINE],
+  [segment(left, bottom, inLeft, middle, 12), LINE],
+  [segment(inRight, middle, right, top, 12), LINE],
+  [segment(inRight, middle, right, bottom, 12), LINE],
+  [segment(inLeft, middle, inRight, middle, 18), MEND],
+  ...[top, bottom].flatMap((y) => [left, right].map((x) => [circle(x, y, 20), NODE])),
+  ...[inLeft, inRight].flatMap((x) => [
+    [circle(x, middle, 24), NODE],
+    [ring(x, middle, 21, 10), MEND],
+  ]),
 ];
 const card = rounded(128, 128, 126, 52);
 

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { activate, deactivate } from "../src/extension";
 import manifest from "../package.json";
 import { LanguageClient } from "./languageclient";
-import { channel, commands, events, item, reset, settings, Uri, window, workspace } from "./vscode";
+import { channel, commands, events, extensions, item, reset, settings, Uri, window, workspace } from "./vscode";
 
 const PATH = process.env["PATH"];
 
@@ -32,7 +32,7 @@ const ready = (n: number): Promise<void> =>
   vi.waitFor(() => {
     expect(clients()).toHaveLength(n);
     expect(item.text).toContain("type-hierarchy");
-  }, 5000);
+  }, 20_000);
 
 describe.runIf(process.platform !== "win32")("the extension", () => {
   let root: string;
@@ -75,6 +75,19 @@ describe.runIf(process.platform !== "win32")("the extension", () => {
     expect(args(clients()[1])[0]).toBe(inside);
   });
 
+  test("the Python extension is not asked where the workspace is not trusted", async () => {
+    await python(join(root, "bin"), "3.12.0");
+    const asked = vi.fn(async () => undefined);
+    extensions.installed.set("ms-python.python", { isActive: false, activate: asked });
+    workspace.isTrusted = false;
+    activate(context() as never);
+    await ready(1);
+    expect(asked).not.toHaveBeenCalled();
+    workspace.isTrusted = true;
+    await commands.registered.get("graphmend.restart")?.();
+    expect(asked).toHaveBeenCalledOnce();
+  });
+
   test("trust that changes no interpreter is told to the server", async () => {
     await python(join(root, "bin"), "3.12.0");
     workspace.isTrusted = false;
@@ -82,7 +95,7 @@ describe.runIf(process.platform !== "win32")("the extension", () => {
     await ready(1);
     workspace.isTrusted = true;
     events.trust.fire();
-    await vi.waitFor(() => expect(clients()[0]?.sendNotification).toHaveBeenCalledOnce());
+    await vi.waitFor(() => expect(clients()[0]?.sendNotification).toHaveBeenCalledOnce(), 20_000);
     expect(clients()[0]?.sendNotification).toHaveBeenCalledWith("workspace/didChangeConfiguration", { settings: null });
     expect(clients()).toHaveLength(1);
   });
@@ -121,7 +134,7 @@ describe.runIf(process.platform !== "win32")("the extension", () => {
     process.env["PATH"] = join(root, "bin");
     await python(join(root, "bin"), "3.9.1");
     activate(context() as never);
-    await vi.waitFor(() => expect(window.showErrorMessage).toHaveBeenCalledTimes(1));
+    await vi.waitFor(() => expect(window.showErrorMessage).toHaveBeenCalledTimes(1), 20_000);
     expect(window.showErrorMessage.mock.calls[0]?.[0]).toContain("Python 3.9.1, which is too old");
     expect(clients()).toHaveLength(0);
     expect(channel.lines.at(-1)).toMatch(/^error GraphMend's server needs Python 3\.10/);
@@ -160,7 +173,7 @@ describe.runIf(process.platform !== "win32")("the extension", () => {
   test("debug information is there without a server, too", async () => {
     process.env["PATH"] = join(root, "bin");
     activate(context() as never);
-    await vi.waitFor(() => expect(window.showErrorMessage).toHaveBeenCalled());
+    await vi.waitFor(() => expect(window.showErrorMessage).toHaveBeenCalled(), 20_000);
     await commands.registered.get("graphmend.debugInformation")?.();
     const [{ content }] = workspace.openTextDocument.mock.calls[0] as [{ content: string }];
     expect(content).toContain(`GraphMend extension ${manifest.version}`);

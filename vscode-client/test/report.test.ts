@@ -78,6 +78,7 @@ test("a report that cannot be read is not shown, and the server hears so", async
 
 test("the policy stands before anything that it must hold for", () => {
   const made = page(html);
+  expect(made).toContain(`<meta http-equiv="Content-Security-Policy" content="${POLICY}">`);
   expect(made.indexOf(POLICY)).toBeLessThan(made.indexOf("<title>"));
   expect(made.indexOf(POLICY)).toBeLessThan(made.indexOf("<style>"));
   expect(POLICY).toMatch(/^default-src 'none'; style-src 'unsafe-inline';/);

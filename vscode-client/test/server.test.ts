@@ -241,6 +241,23 @@ test("the same interpreter while a dead server waits: neither started early nor 
   expect(world.sessions).toHaveLength(2);
 });
 
+test("a timer that ends while another interpreter is looked for starts no second session", async () => {
+  await world.server.restart();
+  world.last.die("x");
+  await settle();
+  let go = (): void => undefined;
+  world.planning = new Promise((resolve) => (go = resolve));
+  world.plan = planned("/other");
+  const changed = world.server.reconsider();
+  await settle();
+  await world.clock.pass(1000);
+  go();
+  await changed;
+  await settle();
+  expect(world.opened).toEqual(["/py", "/other"]);
+  expect(world.server.session).toBe(world.last);
+});
+
 test("an interpreter that is found later starts it", async () => {
   world.plan = { choice: { rejected: [] } };
   await world.server.restart();
