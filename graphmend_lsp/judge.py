@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from graphmend_lsp import mend as mending
@@ -15,13 +16,19 @@ from graphmend_lsp.mend.base import Site
 from graphmend_lsp.mend.effects import effect_calls, only_effects
 from graphmend_lsp.model.module import Module
 from graphmend_lsp.model.regions import Entry
-from graphmend_lsp.parse import Parsed, Place
+from graphmend_lsp.parse import Chunk, Parsed, Place
 from graphmend_lsp.reach import Kept, Reach, Region
 from graphmend_lsp.rules import Flag, Rule, all_rules
 from graphmend_lsp.settings import Settings
 from graphmend_lsp.text import Span
 
 _EXPORT_CODES = frozenset({"GM101", "GM102", "GM103", "GM301"})
+_READS = ("extract", "dynamic", "index")
+_CAPTURES = {"capture_scalar_outputs": ("GM401", "GM402"), "capture_dynamic_output_shape_ops": ("GM501",)}
+"""What each setting of ``torch._dynamo.config`` lets TorchDynamo carry through the graph."""
+_CAPTURED = frozenset(code for codes in _CAPTURES.values() for code in codes)
+_CAPTURING = (2, 12)
+"""The first release in which ``fullgraph=True`` does what these settings do."""
 _MAX_EVIDENCE = 8
 _MAX_ENTRIES = 3
 """Entries beside the first that the evidence names one by one."""
@@ -52,6 +59,7 @@ class Judge:
         self.settings = settings
         self.rules = {kind: [r for r in all_rules() if kind in r.kinds] for r in all_rules() for kind in r.kinds}
         self._failures: dict[tuple[str, str], Internal] = {}
+        self._captured = frozenset(_captured(parsed))
 
     def run(self) -> tuple[list[tuple[Finding, Site | None]], Kept]:
         """The findings, each with its site, and what the next check of the file may use again."""
@@ -108,6 +116,8 @@ class Judge:
             for rule in self.rules.get(event.kind, ()):
                 if not self.settings.wants(rule.code):
                     continue
+                if rule.code in self._captured or (rule.code in _CAPTURED and self._captures(entry)):
+                    continue
                 if entry.kind == "export" and rule.code not in _EXPORT_CODES:
                     continue
                 if _part_of_another(event, calls):
@@ -123,6 +133,10 @@ class Judge:
                     known.entry = entry
                 if id(facts) in region.direct and all(entry.function is not e.function for e in known.entries):
                     known.entries.append(entry)
+
+    def _captures(self, entry: Entry) -> bool:
+        """Whether values that are data stay in the graph of an entry."""
+        return entry.fullgraph and self.settings.torch_version >= _CAPTURING
 
     # -- findings --------------------------------------------------------------------------------
 
@@ -142,7 +156,7 @@ class Judge:
             hit.rule.code,
             hit.rule.name,
             self.path,
-            chunk.span(hit.flag.node).shifted(shift),
+            _header(chunk, hit.flag.node).shifted(shift),
             hit.flag.message.replace("{origin}", origin),
             self._severity(hit),
             event.function.qualname,
@@ -165,7 +179,7 @@ class Judge:
             return chosen
         if hit.entry.fullgraph:
             return "error"
-        return "warning" if hit.entry.explicit else "information"
+        return "warning" if hit.entry.explicit and not hit.rule.deliberate else "information"
 
     def _origin(self, why: Why | None, engine: Engine) -> tuple[str, int]:
         """Where a value comes from, for the message: " (`mask`: a parameter, line 41)"; and that line if it is of
@@ -220,6 +234,15 @@ class Judge:
         return engine.loader.resolve(place, path)
 
 
+def _header(chunk: Chunk, node: ast.expr | ast.stmt) -> Span:
+    """The range of a node; of a statement with a block that of its first line, without the colon."""
+    span = chunk.span(node)
+    if not isinstance(node, ast.ClassDef):
+        return span
+    text = chunk.raw_text(span.line).split("#", 1)[0].rstrip()
+    return Span(span.line, span.column, span.line, max(len(text.removesuffix(":")), span.column + 1))
+
+
 def _header_end(stmt: ast.stmt) -> int:
     """Last line of a statement, of a compound one that of its header."""
     body = getattr(stmt, "body", None)
@@ -230,13 +253,33 @@ def _header_end(stmt: ast.stmt) -> int:
 
 def _part_of_another(event: Event, calls: frozenset[int]) -> bool:
     """Whether the statement around an event is reported in its place (one site, one code)."""
-    if event.in_test and event.kind in ("extract", "dynamic", "index"):
-        return True
-    if event.kind == "text" and isinstance(event.stmt, ast.Expr) and id(event.stmt.value) in calls:
-        return True  # text made for a print or log call
+    if event.kind in _READS and (event.in_test or isinstance(event.stmt, (ast.Raise, ast.Assert))):
+        return True  # of a test; of the message of an exception
+    if event.kind in (*_READS, "host", "text") and isinstance(event.stmt, ast.Expr):
+        if id(event.stmt.value) in calls:
+            return True  # what is made for a print or log call
     if event.context.data_branches and event.kind in ("print", "log", "warn"):
         return any(only_effects(stmt, calls) for stmt in event.context.data_branches)
     return False
+
+
+def _captured(parsed: Parsed) -> Iterator[str]:
+    """Rules that the file switches off, by a setting of ``torch._dynamo.config`` that it makes true."""
+    for chunk in parsed.chunks:
+        if not any(name in chunk.text for name in _CAPTURES):
+            continue
+        for top in chunk.nodes:
+            for node in ast.walk(top):
+                names: list[str | None] = []
+                value: ast.expr | None = None
+                if isinstance(node, ast.Assign):
+                    names = [each.attr for each in node.targets if isinstance(each, ast.Attribute)]
+                    value = node.value
+                elif isinstance(node, ast.keyword):
+                    names, value = [node.arg], node.value
+                if isinstance(value, ast.Constant) and value.value is True:
+                    for name in names:
+                        yield from _CAPTURES.get(name or "", ())
 
 
 def _silent_functions(parsed: Parsed, module: Module) -> set[str]:

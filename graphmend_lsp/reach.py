@@ -84,7 +84,7 @@ class Reach:
         self.settings = settings
         loader = Loader(program)
         self.module: Module = loader.module(path, parsed)
-        self.engine = Engine(loader)
+        self.engine = Engine(loader, settings.torch_version)
         self.callers: dict[ast.AST, list[Facts]] = {}
         self._before = before
         self._kept: dict[tuple[ast.AST, str], _Reused] = {}

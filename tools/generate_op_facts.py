@@ -605,6 +605,20 @@ def _params(schema: Schema, method: bool) -> list[str]:
     return [n for n in names if n != "self"] if method else ["input" if n == "self" else n for n in names]
 
 
+def _numbers(schemas: list[Schema], method: bool) -> list[str]:
+    """Arguments that are numbers, or lists of numbers, in every overload that has them."""
+    plain: dict[str, bool] = {}
+    for schema in schemas:
+        for argument in schema.arguments:
+            name = argument.name if method or argument.name != "self" else "input"
+            kind = str(argument.type)
+            for wrapped in ("Optional", "List"):
+                kind = re.sub(rf"{wrapped}\[(.*)\]", r"\1", kind)
+            plain[name] = plain.get(name, True) and kind in ("int", "SymInt", "float", "number", "bool")
+    others = ("dtype", "layout", "memory_format", "pin_memory", "device", "implicit")
+    return sorted(name for name, is_plain in plain.items() if is_plain and name not in others)
+
+
 def schema_fact(name: str, schemas: list[Schema], method: bool, writes_to: str) -> Fact | None:
     """What the overloads that Python reaches under this name have in common, and their variants."""
     plain = [s for s in schemas if not _is_out(s)]
@@ -659,6 +673,9 @@ def schema_fact(name: str, schemas: list[Schema], method: bool, writes_to: str) 
     if any(a.name == "dtype" for s in plain for a in s.arguments):
         result["dtype_argument"] = True
     result["params"] = max((_params(s, method) for s in plain), key=len)
+    numbers = _numbers(plain, method)
+    if numbers:
+        result["numbers"] = numbers
     variants: list[Fact] = []
     seen: set[str] = set()
     for schema, fact in overloads[1:]:
@@ -1166,6 +1183,7 @@ def _build() -> dict[str, Any]:
         dunder = f"__{name}__"
         fact = dict(methods[op]) if op in methods else _method(op, schemas)
         fact.pop("params", None)
+        fact.pop("numbers", None)
         fact.pop("variants", None)
         if dunder.startswith("__i") and name not in ("invert",) and op.endswith("_"):
             fact["mutates"] = ["self"]
@@ -1208,13 +1226,14 @@ def _functional(name: str, target: Any, schemas: dict[str, list[Schema]]) -> Fac
         fact = dict(TENSOR)
         if found:
             of_schema = schema_fact(name, found, False, "input") or {}
-            for key in ("random", "pointwise"):
+            for key in ("random", "pointwise", "numbers"):
                 if key in of_schema:
                     fact[key] = of_schema[key]
         fact = _complete(fact, name, target, [], False)
     names = _signature(getattr(F, f"{name}_with_indices", target))
     if names is not None:
         fact["params"] = names
+        fact["numbers"] = [each for each in names if each in fact.get("numbers", []) or each == "size"]
     hand = HAND_F.get(name)
     if hand is not None:
         fact = {**fact, **hand}
@@ -1316,7 +1335,8 @@ def module_fact(flags: str) -> Fact:
 _ORDER = (
     "kind", "returns", "count", "nullable", "dynamic", "host_read", "metadata", "unsupported", "alias", "mutates",
     "inplace_view", "random",
-    "pointwise", "reduction", "shape", "result_dtype", "dtype_argument", "out_argument", "params", "variants",
+    "pointwise", "reduction", "shape", "result_dtype", "dtype_argument", "out_argument", "params", "numbers",
+    "variants",
 )  # fmt: skip
 
 

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from graphmend_lsp.flow import host
 from graphmend_lsp.flow.events import Context, Datum, Event, EventKind, Facts, Flow, Test
 from graphmend_lsp.flow.state import State
+from graphmend_lsp.flow.untraceable import untraceable
 from graphmend_lsp.flow.values import Kind, Root, Value, Why, all_roots
 from graphmend_lsp.model.module import FunctionInfo, Module
 from graphmend_lsp.parse import Place
@@ -99,6 +101,15 @@ class Base:
             self.collector is not None,
             self.state.written,
         )
+
+    def host_call(self, name: str, node: ast.expr | ast.stmt) -> None:
+        """Report what TorchDynamo cannot trace; ``name`` as in the table of such calls."""
+        if self.eager or self.self_stores is not None:
+            return
+        if name in host.DELIBERATE:
+            self.emit("deliberate", node, name=name)
+        elif untraceable(name, self.engine.release) is not None:
+            self.emit("build" if host.builds(name) else "host", node, name=name)
 
     def datum(self, kind: EventKind, node: ast.expr, value: Value, at: ast.expr | None = None) -> None:
         """A data-dependent test inside an expression: part of the surrounding test, or an event."""

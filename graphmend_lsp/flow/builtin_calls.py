@@ -203,6 +203,7 @@ class Builtins(Methods):
 
     def named_call(self, name: str, arguments: Arguments, node: ast.Call) -> Value:
         """The result of calling something outside the project by its dotted name."""
+        self.host_call(_measured_as(name, arguments), node)
         if name.startswith("builtins."):
             return self._builtin(name[9:], arguments, node)
         if name in host.COMPILING:
@@ -246,6 +247,8 @@ class Builtins(Methods):
         if name.startswith("random.") and last in ("random", "uniform", "gauss", "randint", "randrange", "choice"):
             self.facts.random = True
             return number("float" if last in ("random", "uniform", "gauss") else "int")
+        if name in host.LOCKS:
+            return Value(Kind.PYTHON, dtype=name)
         if name.startswith(_HOST_PREFIXES):
             return PYTHON
         for value in arguments.all():
@@ -317,6 +320,16 @@ class Builtins(Methods):
                 return PYTHON
         why = arrays[0].why if arrays else self.why(node, f"`{short(self.source(node))}` is traced as a tensor")
         return Value(Kind.TENSOR, why=why, roots=frozenset({("op", id(node))}), array=True)
+
+
+def _measured_as(name: str, arguments: Arguments) -> str:
+    """The name of a call in the table of those that are not traced."""
+    if name in ("copy.copy", "copy.deepcopy") and arguments.values:
+        if arguments.values[0].kind is Kind.TENSOR:
+            return f"Tensor.__{name.rpartition('.')[2]}__"
+    if name.startswith("torch.use_deterministic_algorithms") and "warn_only" in arguments.keywords:
+        return f"{name} warn_only"
+    return name
 
 
 _EMPTY = {"builtins.list": "list", "builtins.dict": "dict", "builtins.set": "set"}

@@ -19,6 +19,7 @@ from graphmend_lsp.flow.interpret import Interpreter
 from graphmend_lsp.flow.names import OUTSIDE, as_lambda, open_default
 from graphmend_lsp.flow.ops import module_fact
 from graphmend_lsp.flow.state import State
+from graphmend_lsp.flow.untraceable import Release
 from graphmend_lsp.flow.values import (
     NONE,
     UNKNOWN,
@@ -43,8 +44,10 @@ _FULL = 3
 class Engine(Classes):
     """Answers the interpreter's questions about everything outside the function at hand."""
 
-    def __init__(self, loader: Loader) -> None:
+    def __init__(self, loader: Loader, release: Release = (2, 13)) -> None:
         super().__init__(loader)
+        self.release = release
+        """Of torch, as is assumed."""
         self._nested: dict[FunctionNode, FunctionInfo] = {}
         self._decorated: dict[FunctionInfo, Value] = {}
         self._memo: dict[tuple[FunctionNode, Any], Facts | None] = {}
@@ -121,6 +124,10 @@ class Engine(Classes):
             self._opaque[function] = known
         return known
 
+    def is_disabled(self, function: FunctionInfo) -> bool:
+        """Whether its author keeps it out of the graph, so that a call of it splits the caller's."""
+        return any(name in host.DISABLED for name in function.decorator_names())
+
     def is_effect(self, function: FunctionInfo) -> bool:
         """A helper that mending made: one operator of the graph, which is not traced into."""
         return any(host.is_runtime(name, "graph_effect") for name in function.decorator_names())
@@ -143,6 +150,8 @@ class Engine(Classes):
         if function.name in host.COMPILING_NAMES and not values and not keywords:
             return _compiling(function.name)
         if self.is_opaque(function):
+            if self.is_disabled(function) and not caller.eager and caller.self_stores is None:
+                caller.emit("deliberate", node, name=function.name)
             for value in (*values, *keywords.values()):
                 caller.flow("call", value, node)
             caller.may_write(node)

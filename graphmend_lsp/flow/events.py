@@ -38,6 +38,9 @@ EventKind = Literal[
     "extract",  # a tensor's value read to the host
     "dynamic",  # an operator whose output shape is data
     "index",  # a tensor where Python needs an int
+    "host",  # a call of the host that is not traced
+    "deliberate",  # a break that somebody asked for
+    "build",  # parameters, layers, classes, gradients made while tracing
 ]
 
 

@@ -22,6 +22,7 @@ from graphmend_lsp.flow.values import (
     Null,
     Value,
     changed,
+    computed,
     constant,
     container,
     holds_tensor,
@@ -55,6 +56,8 @@ _BINARY_METHOD: dict[type[ast.operator], str] = {
 _BOOL_OPS = frozenset({"__and__", "__or__", "__xor__"})
 _PARAMETERS = frozenset({"weight", "bias", "running_mean", "running_var", "in_proj_weight", "in_proj_bias"})
 _PROPERTIES = frozenset({"property", "cached_property", "lazy_property", "abstractproperty"})
+POINTER = "pointer"
+"""The type of what ``data_ptr()`` gives."""
 _RECORD_METHODS = frozenset({"get", "keys", "values", "items", "to_tuple", "pop", "update"})
 
 
@@ -115,7 +118,9 @@ class Expressions(Narrowing):
         return self.binary(node.op, left, right, node)
 
     def binary(self, op: ast.operator, left: Value, right: Value, node: ast.expr | ast.stmt) -> Value:
-        """Value of ``left op right``; reports nothing."""
+        """Value of ``left op right``."""
+        if POINTER in (left.dtype, right.dtype):
+            self.host_call("Tensor.data_ptr", node)  # taking it is traced, looking at it is not
         if left.kind is Kind.TENSOR or right.kind is Kind.TENSOR:
             return self._tensor_binary(op, left, right, node)
         if _module_output(left) or _module_output(right):
@@ -197,6 +202,8 @@ class Expressions(Narrowing):
         return join(last, results[0]) if last.kind is not Kind.TENSOR else last
 
     def _compare_pair(self, op: ast.cmpop, left: Value, right: Value, node: ast.Compare) -> Value:
+        if POINTER in (left.dtype, right.dtype):
+            self.host_call("Tensor.data_ptr", node)
         if isinstance(op, (ast.Is, ast.IsNot)):
             self._identity(left, right, node)
             return _is_none(op, left, right)
@@ -419,6 +426,8 @@ class Expressions(Narrowing):
 
     def _subscript(self, node: ast.Subscript) -> Value:
         value = self.eval(node.value)
+        if value.kind is Kind.UNKNOWN and not (self.eager or value.options) and _masks_itself(node):
+            value = self._indexed(value, node)
         index = self.index(node.slice, value)
         return self.subscript(value, index, node)
 
@@ -443,6 +452,9 @@ class Expressions(Narrowing):
         return values[0]
 
     def subscript(self, value: Value, index: Value, node: ast.Subscript) -> Value:
+        if value.kind is Kind.UNKNOWN and index.kind is Kind.TENSOR and not (self.eager or value.options):
+            # indexed by a tensor: a tensor, too (a list would need a number)
+            value = self._indexed(value, node)
         if value.kind is Kind.TENSOR:
             return self._tensor_item(value, index, node)
         if value.kind is Kind.CONTAINER:
@@ -463,6 +475,14 @@ class Expressions(Narrowing):
             return value
         return UNKNOWN
 
+    def _indexed(self, value: Value, node: ast.Subscript) -> Value:
+        why = self.why(node, f"`{self.source(node.value)}` is indexed by a tensor")
+        guess = tensor(why=why, dtype=None, shape=None, roots=value.roots or frozenset({("unknown", id(node))}))
+        self.facts.values[id(node.value)] = guess
+        if isinstance(node.value, ast.Name) and node.value.id in self.state.env:
+            self.state.env[node.value.id] = guess
+        return guess
+
     def _tensor_item(self, value: Value, index: Value, node: ast.Subscript) -> Value:
         parts = index.elements if index.elements is not None and index.dtype == "tuple" else (index,)
         masks = [p for p in parts if p.kind is Kind.TENSOR and p.dtype == "bool"]
@@ -471,7 +491,7 @@ class Expressions(Narrowing):
             self.host_read("dynamic", node, "x[mask]", value)
         for part in parts:
             # A 0-d integer tensor is an index on the host, too (GM402).
-            if part.kind is Kind.TENSOR and part.shape == () and part.dtype not in ("bool", None):
+            if part.shape == () and part.dtype not in ("bool", None) and computed(part):
                 self.emit("index", node, name="index", value=part)
         return Value(
             Kind.TENSOR,
@@ -558,6 +578,7 @@ class Expressions(Narrowing):
         if fact is None:
             return UNKNOWN
         if fact.kind == "attribute":
+            self.host_call(f"Tensor.{name}", node)
             if fact.metadata or fact.returns not in ("tensor", "unknown"):
                 return _metadata(fact.returns, value)
             roots = value.roots if fact.alias != "no" else frozenset({("op", id(node))})
@@ -720,6 +741,18 @@ class Expressions(Narrowing):
         ast.Starred: _starred,
         ast.Slice: _slice,
     }
+
+
+def _masks_itself(node: ast.Subscript) -> bool:
+    """``x[x > 1]``: what is compared and indexed by the result is a tensor."""
+    index = node.slice.operand if isinstance(node.slice, ast.UnaryOp) else node.slice
+    return (
+        isinstance(index, ast.Compare)
+        and isinstance(node.value, ast.Name)
+        and isinstance(index.left, ast.Name)
+        and index.left.id == node.value.id
+        and isinstance(index.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq))
+    )
 
 
 def _module_output(value: Value) -> bool:

@@ -80,10 +80,28 @@ DISABLED = frozenset(
         "torch._dynamo.disable",
         "torch._dynamo.disallow_in_graph",
         "torch._disable_dynamo",
-        "torch.jit.ignore",
-        "torch.jit.unused",
     }
 )
+DELIBERATE = frozenset(
+    {"torch._dynamo.graph_break", "torch._dynamo.skip_frame", "torch._dynamo.step_unsupported", "builtins.breakpoint"}
+)
+"""Calls whose only purpose is to leave the graph."""
+BUILDERS = frozenset(
+    {
+        "Tensor.backward",
+        "Tensor.requires_grad_",
+        "Tensor.requires_grad_ input",
+        "Tensor.retain_grad",
+        "torch.autograd.backward",
+        "torch.autograd.grad",
+        "Optimizer.step",
+        "class",
+    }
+)
+"""What makes state or gradients, beside the classes of ``torch.nn``."""
+LOCKS = frozenset({"threading.Lock", "threading.RLock", "threading.Condition", "threading.Semaphore"})
+"""What makes an object whose ``with`` TorchDynamo cannot enter."""
+
 OPERATORS = frozenset(
     {
         "torch.library.custom_op",
@@ -150,6 +168,12 @@ CHECKS = frozenset(
         "torch._check_is_size",
     }
 )
+
+
+def builds(name: str) -> bool:
+    """Whether an untraceable call makes parameters, layers, classes or gradients."""
+    made = name.startswith("torch.nn.") and not name.endswith(".forward")
+    return name in BUILDERS or (made and name.rpartition(".")[2][:1].isupper())
 
 
 def is_runtime(name: str, function: str) -> bool:

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 _LOOP_PASSES = 4
 
 
+_IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException", ""})
+
+
 class Interpreter(Calls):
     """Runs a function's body over abstract values."""
 
@@ -187,7 +190,7 @@ class Interpreter(Calls):
         owner = self.eval(target.value)
         index = self.index(target.slice, owner)
         if owner.kind is Kind.TENSOR:
-            self._store_tensor_item(target, owner, index, value)
+            self.write(owner, target, f"`{self._short(target)}` is written")
             return
         self._store_in_self(target.value, owner, value)
         local = isinstance(target.value, ast.Name) and owner.kind is Kind.CONTAINER and not visible(owner.roots)
@@ -211,13 +214,6 @@ class Interpreter(Calls):
             return
         if isinstance(node.value, ast.Name) and node.value.id == "self":
             self.set_on_self(node.attr, Value(Kind.CONTAINER, element=value, dtype=owner.dtype or "dict"))
-
-    def _store_tensor_item(self, target: ast.Subscript, owner: Value, index: Value, value: Value) -> None:
-        parts = index.elements if index.dtype == "tuple" and index.elements else (index,)
-        masked = any(p.kind is Kind.TENSOR and p.dtype == "bool" for p in parts)
-        if masked and value.kind is Kind.TENSOR:
-            self.host_read("dynamic", target, "x[mask] = tensor", owner)
-        self.write(owner, target, f"`{self._short(target)}` is written")
 
     def _delete(self, stmt: ast.Delete) -> None:
         for target in stmt.targets:
@@ -245,12 +241,23 @@ class Interpreter(Calls):
     def _global(self, stmt: ast.Global | ast.Nonlocal) -> None:
         self.globals.update(stmt.names)
 
+    def _fails_to_import(self, stmt: ast.Import | ast.ImportFrom, name: str | None) -> None:
+        """Report an optional import that fails: TorchDynamo cannot trace one.  Where none is expected, none fails."""
+        caught = {name for block in self.context.tries for types in block.catches for name in types.split("|")}
+        if not name or self.eager or not caught & _IMPORT_ERRORS:
+            return
+        if self.engine.loader.program.is_missing(name.partition(".")[0]):
+            self.emit("host", stmt, name="import")
+
     def _import(self, stmt: ast.Import) -> None:
         for alias in stmt.names:
+            self._fails_to_import(stmt, alias.name)
             name = alias.name if alias.asname else alias.name.partition(".")[0]
             self.state.env[alias.asname or name] = self.engine.external(name)
 
     def _import_from(self, stmt: ast.ImportFrom) -> None:
+        if not stmt.level:
+            self._fails_to_import(stmt, stmt.module)
         base = self.module.absolute(stmt)
         for alias in stmt.names:
             if alias.name != "*":
@@ -262,6 +269,7 @@ class Interpreter(Calls):
         self.state.env[stmt.name] = self.engine.decorated(closure, self)
 
     def _class(self, stmt: ast.ClassDef) -> None:
+        self.host_call("class", stmt)
         self.state.env[stmt.name] = UNKNOWN
 
     def _assert(self, stmt: ast.Assert) -> None:
@@ -409,6 +417,8 @@ class Interpreter(Calls):
         outer = self.context
         for item in stmt.items:
             value = self.eval(item.context_expr)
+            if value.dtype in host.LOCKS:
+                self.host_call(f"with {value.dtype}", item.context_expr)
             target = item.context_expr.func if isinstance(item.context_expr, ast.Call) else item.context_expr
             name = self.module.dotted(target) or self.source(target)
             no_grad = _without_gradients(name, value, item.context_expr, self.context.no_grad)

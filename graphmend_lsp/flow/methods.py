@@ -28,7 +28,7 @@ from graphmend_lsp.flow.values import (
 from graphmend_lsp.model.attributes import name_pattern
 
 _NUMERIC_METHODS = frozenset({"sum", "mean", "max", "min", "abs", "float", "std", "var", "norm", "any", "all"})
-_EVIDENT = _NUMERIC_METHODS - {"float"} | {"item", "isnan", "isinf"}
+_EVIDENT = _NUMERIC_METHODS - {"float"} | {"item", "isnan", "isinf", "nonzero"}
 """Methods that make a tensor of an unknown value in compiled code."""
 _INPLACE_CONTAINER = frozenset(
     "append extend insert add update pop popitem remove discard clear setdefault sort reverse appendleft "
@@ -276,6 +276,8 @@ class Methods(TorchCalls):
         return self._method_of_unknown(UNKNOWN, name, arguments, node)
 
     def _python_method(self, receiver: Value, name: str, arguments: Arguments, node: ast.Call) -> Value:
+        if receiver.dtype in ("Optimizer", "Generator", "Storage"):
+            self.host_call(f"{receiver.dtype}.{name}", node)
         if receiver.dtype == "str" or name in ("format", "join", "split", "strip", "lower", "upper", "startswith"):
             return STR if name not in ("startswith", "endswith", "isdigit") else BOOL
         if name in ("numel", "__len__", "count", "index"):

@@ -18,6 +18,7 @@ from graphmend_lsp.flow.values import (
     alternatives,
     changed,
     join_all,
+    tensor,
 )
 
 _TENSOR_CLASSES = frozenset({"torch.Tensor", "torch.nn.Parameter", "torch.nn.parameter.Parameter"})
@@ -55,16 +56,27 @@ class Narrowing(Base):
             return self._narrow(target, state, (lambda v: NONE) if positive else _not_null)
         if not isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
             return state
-        if isinstance(node.left, ast.Attribute) and node.left.attr == "dtype" and positive:
+        if isinstance(node.left, ast.Attribute) and node.left.attr == "dtype":
             dotted = self.module.dotted(right)
             name = tensors.dtype_name(dotted) if dotted else None
             if name is not None:
-                return self._narrow(
-                    node.left.value, state, lambda v: changed(v, dtype=name) if v.kind is Kind.TENSOR else v
-                )
+                return self._narrow(node.left.value, state, self._of_dtype(node, name if positive else None))
         if isinstance(node.left, ast.Call) and self.module.dotted(node.left.func) == "builtins.type" and node.left.args:
             return self._assume_type(node.left.args[0], right, positive, node, state)
         return state
+
+    def _of_dtype(self, node: ast.Compare, dtype: str | None) -> Callable[[Value], Value]:
+        """What has a dtype of torch's is a tensor; ``dtype`` None: of another one."""
+        why = self.why(node, f"`{self.source(node)}` compares the dtype of a tensor")
+
+        def narrowed(value: Value) -> Value:
+            if value.kind is Kind.TENSOR:
+                return value if dtype is None else changed(value, dtype=dtype)
+            if value.kind is Kind.UNKNOWN and not self.eager and not value.options:
+                return tensor(why=why, dtype=dtype, shape=None, roots=value.roots or frozenset({("unknown", id(node))}))
+            return value
+
+        return narrowed
 
     def _assume_call(self, node: ast.Call, truth: bool, state: State) -> State:
         name = self.module.dotted(node.func)

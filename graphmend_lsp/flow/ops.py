@@ -120,6 +120,8 @@ class OpFact:
     dtype_argument: bool = False
     out_argument: bool = False
     params: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    """Parameters that take numbers and never a tensor; one that is computed has to be read to the host."""
     variants: tuple[Variant, ...] = ()
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 
 from graphmend_lsp.flow import host, tensors
 from graphmend_lsp.flow.call_base import Arguments, CallBase, short
-from graphmend_lsp.flow.expressions import INT
+from graphmend_lsp.flow.expressions import INT, POINTER
 from graphmend_lsp.flow.named_results import result_names
 from graphmend_lsp.flow.ops import OpFact, function_fact, method_fact, module_fact
 from graphmend_lsp.flow.values import (
@@ -20,6 +20,7 @@ from graphmend_lsp.flow.values import (
     Null,
     Value,
     changed,
+    computed,
     container,
     holds_tensor,
     join_all,
@@ -54,10 +55,15 @@ class TorchCalls(CallBase):
         return self._op(fact, name, first, arguments, node, method=False)
 
     def _unknown_torch(self, name: str, arguments: Arguments, node: ast.Call) -> Value:
+        last = name.rpartition(".")[2]
         if name.startswith(
             ("torch._dynamo.", "torch.compiler.", "torch.cuda.", "torch.distributed.", "torch.backends.")
         ):
             return PYTHON
+        if name.startswith("torch.optim.") and last[:1].isupper():
+            return Value(Kind.PYTHON, dtype="Optimizer")
+        if name == "torch.Generator":
+            return Value(Kind.PYTHON, dtype="Generator")
         if name.endswith(".apply"):
             return self.fresh(node, next((v for v in arguments.values if v.kind is Kind.TENSOR), None))
         if name.startswith("torch._foreach_") or name.endswith("_"):
@@ -99,6 +105,8 @@ class TorchCalls(CallBase):
                 self.write(victim, node, f"`{short(self.source(node))}` writes in place")
         if fact.random:
             self.facts.random = True
+        if fact.numbers:
+            self._numbers_given(fact, name, arguments, node)
         reads_tensor = holds_tensor(join_all(tuple(inside)))
         if fact.dynamic and (reads_tensor or method):
             self.host_read("dynamic", node, name, first or UNKNOWN)
@@ -108,6 +116,28 @@ class TorchCalls(CallBase):
             self.host_read("extract", node, name, first or UNKNOWN)
             return Value(Kind.SCALAR, why=first.why if first is not None else None, dtype=_scalar_type(fact))
         return self._result(fact, name, first, operands, arguments, node)
+
+    def _numbers_given(self, fact: OpFact, name: str, arguments: Arguments, node: ast.Call) -> None:
+        """Report tensors where the operator takes numbers: sizes, dimensions, counts.
+
+        One that is passed in as it is has a value that TorchDynamo may take from the example (measured, 2.13).
+        """
+        if not fact.params:
+            return
+        last = len(fact.params) - 1
+        given = [(fact.params[min(at, last)], value) for at, value in enumerate(arguments.values)]
+        nodes: list[ast.expr] = list(node.args)
+        for keyword in node.keywords:
+            if keyword.arg is not None and keyword.arg in arguments.keywords:
+                given.append((keyword.arg, arguments.keywords[keyword.arg]))
+                nodes.append(keyword.value)
+        if not arguments.exact or len(nodes) != len(given):
+            return
+        for (parameter, value), at in zip(given, nodes, strict=True):
+            if parameter in fact.numbers:
+                found = next((each for each in (value, *(value.elements or ())) if computed(each)), None)
+                if found is not None:
+                    self.host_read("index", at, name, found)
 
     def _result(
         self,
@@ -245,6 +275,7 @@ class TorchCalls(CallBase):
 
     def layer_call(self, ref: str, callee: Value, arguments: Arguments, node: ast.Call) -> Value:
         """The result of calling a layer of ``torch.nn``."""
+        self.host_call(f"{ref}.forward", node)
         fact = module_fact(ref)
         if fact is None or fact.container:
             return self.module_output(arguments, node)
@@ -273,6 +304,12 @@ class TorchCalls(CallBase):
     # -- methods ---------------------------------------------------------------------------------
 
     def tensor_method(self, receiver: Value, name: str, arguments: Arguments, node: ast.Call) -> Value:
+        if name == "data_ptr":
+            return Value(Kind.PYTHON, dtype=POINTER)
+        if name == "untyped_storage":
+            return Value(Kind.PYTHON, dtype="Storage")
+        passed = name == "requires_grad_" and not computed(receiver)
+        self.host_call(f"Tensor.{name}{' input' if passed else ''}", node)
         fact = method_fact(name)
         if fact is None:
             return UNKNOWN

@@ -66,6 +66,10 @@ class ProgramView(Protocol):
         """Where mended code in ``path`` finds the runtime."""
         ...
 
+    def is_missing(self, package: str) -> bool:
+        """Whether importing a top-level package certainly fails where the code runs."""
+        ...
+
 
 class NoProgram:
     """A file on its own."""
@@ -85,3 +89,7 @@ class NoProgram:
     def runtime(self, path: str) -> RuntimePlace:
         del path
         return RuntimePlace("graphmend_lsp.runtime")
+
+    def is_missing(self, package: str) -> bool:
+        del package
+        return False

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from graphmend_lsp.check import RuntimePlace
 from graphmend_lsp.model.program import Caller
-from graphmend_lsp.project import files, layout, vendored
+from graphmend_lsp.project import files, installed, layout, vendored
 from graphmend_lsp.project.index import Index
 from graphmend_lsp.settings import RuntimeMode
 
@@ -112,6 +112,12 @@ class DiskProgram:
     def refresh(self) -> None:
         """Something on disk has changed."""
         self._cache.refresh()
+
+    def is_missing(self, package: str) -> bool:
+        """Whether importing a top-level package certainly fails where the code runs."""
+        roots = [root for root in self._roots if os.path.basename(root) not in layout.INSTALLED]
+        near = any(os.path.exists(os.path.join(root, package + end)) for root in self._roots for end in ("", ".py"))
+        return not near and bool(roots) and installed.is_missing(package, roots[0])
 
     def runtime(self, path: str) -> RuntimePlace:
         """Where mended code in ``path`` finds ``graph_effect`` and ``select``."""

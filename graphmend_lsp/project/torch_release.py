@@ -22,12 +22,23 @@ def installed_torch(project: str) -> tuple[int, int] | None:
     return _installed(project, os.environ.get("VIRTUAL_ENV", ""), os.environ.get("CONDA_PREFIX", ""))
 
 
+def folder_with_torch(project: str) -> str | None:
+    """The ``site-packages`` in which that one stands."""
+    return _found(project, os.environ.get("VIRTUAL_ENV", ""), os.environ.get("CONDA_PREFIX", ""))
+
+
 @lru_cache(maxsize=256)
 def _installed(project: str, virtual_env: str, conda: str) -> tuple[int, int] | None:
+    folder = _found(project, virtual_env, conda)
+    return None if folder is None else _in(folder)
+
+
+@lru_cache(maxsize=256)
+def _found(project: str, virtual_env: str, conda: str) -> str | None:
     environments = [virtual_env, os.path.join(project, ".venv"), os.path.join(project, "venv"), conda]
     folders = [folder for env in environments if env for folder in _site_packages(env)]
     folders += [p for p in sys.path if os.path.basename(p) in ("site-packages", "dist-packages")]
-    return next((release for folder in folders if (release := _in(folder)) is not None), None)
+    return next((folder for folder in folders if _in(folder) is not None), None)
 
 
 def _site_packages(environment: str) -> Iterator[str]:

@@ -21,7 +21,8 @@ def all_rules() -> tuple[Rule, ...]:
         spec = getattr(module, "SPEC", None)
         if isinstance(spec, Spec):
             page = inspect.cleandoc(module.__doc__ or "")
-            found.append(Rule(spec.code, spec.name, frozenset(spec.kinds), module.flag, spec.gb, page))
+            kinds = frozenset(spec.kinds)
+            found.append(Rule(spec.code, spec.name, kinds, module.flag, spec.gb, page, spec.deliberate))
     return tuple(sorted(found, key=lambda r: r.code))
 
 

@@ -32,6 +32,8 @@ class Rule:
     flag: Callable[[Event], Flag | None]
     gb: str
     page: str
+    deliberate: bool = False
+    """What it flags was asked for: information, not a warning."""
 
     @property
     def summary(self) -> str:
@@ -53,6 +55,7 @@ class Spec:
     name: str
     kinds: tuple[EventKind, ...]
     gb: str
+    deliberate: bool = False
 
 
 def source(event: Event, node: ast.expr | ast.stmt, limit: int = 72) -> str:

@@ -55,6 +55,9 @@ class _Asked:
     def callers(self, path: str, functions: tuple[str, ...], named: tuple[str, ...]) -> tuple[Caller, ...]:
         return self._noted("callers", path, functions, named)
 
+    def is_missing(self, package: str) -> bool:
+        return self._noted("is_missing", package)
+
     def runtime(self, path: str) -> RuntimePlace:
         return self._program.runtime(path)  # asked for edits only
 

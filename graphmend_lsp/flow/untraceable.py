@@ -1,0 +1,63 @@
+"""Host calls that TorchDynamo cannot trace, from ``data/untraceable_calls.json``, by release of torch.
+
+The file is measured, not remembered (``tools/measure_untraceable_calls.py``); a call that is not in it is not known to
+break.  Methods and attributes of tensors are named ``Tensor.name`` there.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+Release = tuple[int, int]
+
+_FILE = Path(__file__).resolve().parent.parent / "data" / "untraceable_calls.json"
+
+
+@dataclass(frozen=True)
+class Untraceable:
+    """One call: the releases in which it was seen to break and to be traced, and PyTorch's id in the newest."""
+
+    name: str
+    breaks: tuple[Release, ...]
+    traced: tuple[Release, ...]
+    gb: str = ""
+
+    def in_release(self, release: Release) -> bool:
+        """Whether it breaks there: as in the newest measured release up to that one, else as in the oldest."""
+        known = sorted((*self.breaks, *self.traced))
+        if not known:
+            return False
+        return max((each for each in known if each <= release), default=known[0]) in self.breaks
+
+
+@cache
+def _table() -> dict[str, Untraceable]:
+    rows: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
+    return {
+        name: Untraceable(name, _all(row["breaks"]), _all(row["traced"]), row.get("gb", ""))
+        for name, row in rows.items()
+    }
+
+
+def _all(releases: list[str]) -> tuple[Release, ...]:
+    return tuple(_release(text) for text in releases)
+
+
+def _release(text: str) -> Release:
+    major, minor = text.split(".")
+    return int(major), int(minor)
+
+
+def untraceable(name: str, release: Release) -> Untraceable | None:
+    """What is known of a call, if it breaks in that release."""
+    found = _table().get(name)
+    return found if found is not None and found.in_release(release) else None
+
+
+def names() -> frozenset[str]:
+    """Everything that was measured."""
+    return frozenset(_table())

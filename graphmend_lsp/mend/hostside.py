@@ -1,0 +1,46 @@
+"""What has no rewrite that keeps the behaviour, and why; and calls that are there to be deleted one day."""
+
+from __future__ import annotations
+
+import ast
+
+from graphmend_lsp.finding import Offer, Reason, Refusal
+from graphmend_lsp.mend.base import Draft, Replacement, Site
+
+ORDER = 90
+KIND = "host"
+_WHY: dict[str, tuple[Reason, str]] = {
+    "GM402": ("host-value", "the number is needed before the shape of anything that follows is known"),
+    "GM501": ("shape", "the result has a shape that is data, and what follows may rely on it"),
+    "GM601": ("side-effect", "when it runs would change if it were moved out of the compiled code"),
+    "GM603": ("state-write", "what the module holds would change if it were built elsewhere"),
+}
+_HAVE_TWINS = frozenset({"random.random", "copy.copy"})
+
+
+def propose(site: Site) -> list[Offer | Refusal]:
+    if site.code == "GM602":
+        found: list[Offer | Refusal] = [Refusal(KIND, "deliberate", "the break is there on purpose")]
+        if _removable(site):
+            changes = "it no longer stops here"
+            found.insert(0, Offer("delete", "Delete this call", "unsafe", changes, ("deliberate",)))
+        return found
+    if site.code == "GM501" and isinstance(site.event.stmt, ast.AugAssign):
+        return []  # [Masked] says why
+    if site.code == "GM601" and site.event.name in _HAVE_TWINS:
+        return []  # [Twin] does
+    why = _WHY.get(site.code)
+    return [] if why is None else [Refusal(KIND, *why)]
+
+
+def build(site: Site, offer: Offer) -> Draft | Refusal:
+    if not _removable(site):
+        return Refusal(offer.kind, "unsupported", "its result is used")
+    return Draft((Replacement(site.event.stmt, site.event.stmt, ()),))
+
+
+def _removable(site: Site) -> bool:
+    """``breakpoint()`` and ``graph_break()``: calls that do nothing else, on a line of their own."""
+    named = site.event.name in ("builtins.breakpoint", "torch._dynamo.graph_break")
+    stmt = site.event.stmt
+    return named and isinstance(stmt, ast.Expr) and stmt.value is site.event.node

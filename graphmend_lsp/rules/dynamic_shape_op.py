@@ -1,0 +1,52 @@
+"""# GM501 dynamic-shape-op
+
+An operator whose result has a shape that is data: `nonzero`, `unique`, `x[mask]`, `masked_select`, `bincount`.
+
+## What it does
+Flags operators that PyTorch marks as having a dynamic output shape, `torch.where` with one argument, reading
+`x[mask]` and `x[mask] += ...` with a boolean mask, `one_hot` without `num_classes`, and `repeat_interleave` with a
+tensor of counts and no `output_size`. `x[mask] = value`, `masked_fill` and `torch.where` with three arguments keep the
+shape and are not flagged.
+
+## Why is this bad?
+How much memory the result takes is known only once the device has counted. TorchDynamo ends the graph there and begins
+another one, which is often compiled again for the next size.
+
+## Example
+```python
+def positive_mean(x):
+    return x[x > 0].mean()
+```
+
+## Use instead
+Operators that keep the shape, and give what is masked out no weight:
+```python
+def positive_mean(x):
+    positive = x > 0
+    return torch.where(positive, x, 0).sum() / positive.sum()
+```
+`F.one_hot(labels, num_classes=n)` and `x.repeat_interleave(counts, output_size=n)` say the size beforehand.
+`torch._dynamo.config.capture_dynamic_output_shape_ops = True`, and `fullgraph=True` (torch 2.12 and later), keep the
+operator in the graph; under either nothing is flagged.
+
+## Fix safety
+*masked* turns `x[mask] += 1` into `x.copy_(torch.where(mask, x + 1, x))`. It is safe, and offered for `+=`, `-=` and
+`*=` with a finite number that is written there, where the mask is known to have the shape of `x`. Assumed: `x` holds
+numbers. Reads have no automatic fix yet: another order of summation rounds otherwise.
+
+## References
+- [GB0036 Dynamic shape operator](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0036.html)
+- [GB0246 one_hot](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0246.html)
+"""
+
+from __future__ import annotations
+
+from graphmend_lsp.flow.events import Event
+from graphmend_lsp.rules.base import Flag, Spec, origin_of, source
+
+SPEC = Spec("GM501", "dynamic-shape-op", ("dynamic",), "GB0036")
+
+
+def flag(event: Event) -> Flag | None:
+    words = f"how many elements `{source(event, event.node)}` has is known only on the device{{origin}}"
+    return Flag(event.node, f"{words}; torch.compile splits the graph here", origin_of(event.value))

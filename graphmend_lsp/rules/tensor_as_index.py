@@ -1,0 +1,44 @@
+"""# GM402 tensor-as-index
+
+A tensor where a number is needed: a slice bound, the index of a list, a size, a dimension.
+
+## What it does
+Flags tensors as bounds of a slice, as the index of a list or tuple, in `range(...)`, and where an operator takes
+sizes, counts or dimensions (`torch.arange(n)`, `x.topk(k)`, `x.view(n, -1)`, `torch.zeros(n)`). An index tensor into a
+tensor (`x[rows]`) is not flagged unless it is a computed integer without dimensions. Neither is a tensor that is passed
+to such an operator just as it came in: TorchDynamo takes its value from the call.
+
+## Why is this bad?
+The number has to come from the device before the shape of anything is known. TorchDynamo ends the graph there and
+begins another one.
+
+## Example
+```python
+def steps(durations):
+    return torch.arange(durations.max(), device=durations.device)
+```
+
+## Use instead
+A bound that does not depend on data, such as `durations.shape[1]` or a setting of the model, and a mask for what is
+beyond. Or pass the number in as a Python `int`. `torch._dynamo.config.capture_scalar_outputs = True`, and
+`fullgraph=True` (torch 2.12 and later), keep most of them in the graph; under either nothing is flagged.
+
+## Fix safety
+There is no automatic fix: which bound holds is not written in the code.
+
+## References
+- [GB0124 Unsupported Tensor.item() call](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0124.html)
+- [GB0033 Data dependent operator](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0033.html)
+"""
+
+from __future__ import annotations
+
+from graphmend_lsp.flow.events import Event
+from graphmend_lsp.rules.base import Flag, Spec, origin_of, source
+
+SPEC = Spec("GM402", "tensor-as-index", ("index",), "GB0124")
+
+
+def flag(event: Event) -> Flag | None:
+    words = f"`{source(event, event.node)}` is needed as a number that is known only on the device{{origin}}"
+    return Flag(event.node, f"{words}; torch.compile splits the graph here", origin_of(event.value))

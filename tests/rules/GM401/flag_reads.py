@@ -1,0 +1,73 @@
+"""Numbers taken out of tensors."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+def item_in_arithmetic(x: Tensor):
+    scale = x.abs().max().item()  # GM401
+    return x / scale
+
+
+def item_returned(x: Tensor):
+    return x + 1, x.max().item()  # GM401
+
+
+def as_int(x: Tensor):
+    n = int(x.sum())  # GM401
+    return x * n
+
+
+def as_float(x: Tensor):
+    return x / float(x.sum())  # GM401
+
+
+def as_bool(x: Tensor):
+    flag = bool(x.sum() > 0)  # GM401
+    return x + 1, flag
+
+
+def listed(x: Tensor, sizes: Tensor):
+    parts = sizes.tolist()  # GM401
+    return x * 2, parts
+
+
+def root_of_a_sum(x: Tensor):
+    return x * math.sqrt(x.sum())  # GM401
+
+
+def through_the_host(x: Tensor):
+    return x * float(x.max().cpu())  # GM401
+
+
+def remade(x: Tensor):
+    return torch.tensor(x.max().item()) + x  # GM401
+
+
+class Normalised(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+    def forward(self, x):
+        y = self.layer(x)
+        return y / self.largest(y)
+
+    def largest(self, y):
+        return y.abs().max().item()  # GM401
+
+
+CASES = [
+    ("item_in_arithmetic", [lambda: (torch.tensor([1.0, -2.0]),)]),
+    ("item_returned", [lambda: (torch.tensor([1.0, -2.0]),)]),
+    ("as_int", [lambda: (torch.tensor([1.0, 2.0]),)]),
+    ("as_float", [lambda: (torch.tensor([1.0, 2.0]),)]),
+    ("as_bool", [lambda: (torch.tensor([1.0, 2.0]),)]),
+    ("listed", [lambda: (torch.ones(3), torch.tensor([1, 2]))]),
+    ("root_of_a_sum", [lambda: (torch.ones(4),)]),
+    ("through_the_host", [lambda: (torch.ones(4),)]),
+    ("remade", [lambda: (torch.ones(4),)]),
+    ("Normalised", [lambda: (torch.ones(2, 2),)]),
+]

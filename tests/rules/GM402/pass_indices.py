@@ -1,0 +1,41 @@
+"""Tensors that index tensors, numbers that are known, and what operators take as tensors."""
+
+import torch
+from torch import Tensor
+
+
+def rows(x: Tensor, index: Tensor):
+    return x[index] + x.index_select(0, index)
+
+
+def passed_in(x: Tensor, n: Tensor):
+    # its value is taken from the call
+    return torch.arange(n) + x[n]
+
+
+def bounds(x: Tensor):
+    n = x.shape[0] // 2
+    return x[:n], x[n:], x.narrow(0, 0, n), torch.arange(n)
+
+
+def counted(x: Tensor, k: int = 2):
+    return x.topk(k)[0], x.repeat(k), x.view(k, -1)
+
+
+def operands(x: Tensor):
+    t = x.sum()
+    return x.clamp(max=t) + x**t + torch.pow(2, t) + x.masked_fill(x > t, 0.0)
+
+
+def filled(x: Tensor):
+    return x.clone().fill_(x.sum()) * torch.stack([x.sum(), x.max()])
+
+
+CASES = [
+    ("rows", [lambda: (torch.ones(4), torch.tensor([0, 2]))]),
+    ("passed_in", [lambda: (torch.ones(4), torch.tensor(2))]),
+    ("bounds", [lambda: (torch.ones(4),)]),
+    ("counted", [lambda: (torch.ones(4),)]),
+    ("operands", [lambda: (torch.ones(4),)]),
+    ("filled", [lambda: (torch.ones(2),)]),
+]

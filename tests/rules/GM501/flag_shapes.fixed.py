@@ -1,0 +1,100 @@
+"""Results whose shape is data."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+def where_it_is(x: Tensor):
+    return x.nonzero() + 1  # GM501
+
+
+def where_once(x: Tensor):
+    return torch.where(x > 1)[0]  # GM501
+
+
+def distinct(x: Tensor):
+    return x.unique()  # GM501
+
+
+def kept(x: Tensor, mask: Tensor):
+    return torch.masked_select(x, mask).sum()  # GM501
+
+
+def read_by_mask(x: Tensor):
+    return x[x > 1].sum()  # GM501
+
+
+def read_by_mask_unannotated(x):
+    return x[x > 1].sum()  # GM501
+
+
+def added_by_mask(x: Tensor):
+    y = x.clone()
+    y.copy_(torch.where(y > 1, y + 5, y))  # GM501
+    return y
+
+
+def moved_by_mask(x: Tensor):
+    mask = x > 1
+    y = x.clone()
+    y[mask] = x[mask] * 2  # GM501
+    return y
+
+
+def counted(x: Tensor):
+    return torch.bincount(x)  # GM501
+
+
+def one_hot(labels: Tensor):
+    return F.one_hot(labels)  # GM501
+
+
+def repeated(x: Tensor, counts: Tensor):
+    return x.repeat_interleave(counts)  # GM501
+
+
+def confident(boxes, scores, threshold: float = 0.5):
+    order = scores.argsort(descending=True)
+    boxes, scores = boxes[order], scores[order]
+    keep = scores > threshold
+    boxes = boxes[keep]  # GM501
+    scores = scores[keep]  # GM501
+    return boxes, scores
+
+
+def of_a_dtype(error: Tensor, valid):
+    if valid.dtype != torch.bool:
+        valid = valid > 0
+    return error[valid].mean()  # GM501
+
+
+class Experts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.experts = nn.ModuleList(nn.Linear(2, 2) for _ in range(2))
+
+    def forward(self, x, chosen):
+        out = torch.zeros_like(x)
+        for number, expert in enumerate(self.experts):
+            rows = (chosen == number).nonzero().flatten()  # GM501
+            out[rows] = expert(x[rows])
+        return out
+
+
+CASES = [
+    ("where_it_is", [lambda: (torch.tensor([0.0, 2.0]),)]),
+    ("where_once", [lambda: (torch.tensor([0.0, 2.0]),)]),
+    ("distinct", [lambda: (torch.tensor([0.0, 2.0]),)]),
+    ("kept", [lambda: (torch.tensor([0.0, 2.0]), torch.tensor([True, False]))]),
+    ("read_by_mask", [lambda: (torch.tensor([0.0, 2.0]),)]),
+    ("read_by_mask_unannotated", [lambda: (torch.tensor([0.0, 2.0]),)]),
+    ("added_by_mask", [lambda: (torch.tensor([0.0, 2.0]),)]),
+    ("moved_by_mask", [lambda: (torch.tensor([0.0, 2.0]),)]),
+    ("counted", [lambda: (torch.tensor([0, 2]),)]),
+    ("one_hot", [lambda: (torch.tensor([0, 2]),)]),
+    ("repeated", [lambda: (torch.tensor([0.0, 2.0]), torch.tensor([1, 2]))]),
+    ("confident", [lambda: (torch.ones(3, 4), torch.tensor([0.2, 0.9, 0.7]))]),
+    ("of_a_dtype", [lambda: (torch.ones(3), torch.tensor([True, False, True]))]),
+    ("Experts", [lambda: (torch.ones(3, 2), torch.tensor([0, 1, 1]))]),
+]
