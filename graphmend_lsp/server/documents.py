@@ -133,6 +133,7 @@ class Documents(Workspace):
         self.encoding: Encoding = encoding
         self._open: dict[str, Document] = {}
         self._notebooks: dict[str, NotebookDocument] = {}
+        self._closed: Document | None = None
 
     def __iter__(self) -> Iterator[Document]:
         """The text documents; cells are none."""
@@ -177,7 +178,12 @@ class Documents(Workspace):
         self._open[uri_key(text_document.uri)] = document
 
     def remove_text_document(self, doc_uri: str) -> None:
-        self._open.pop(uri_key(doc_uri), None)
+        self._closed = self._open.pop(uri_key(doc_uri), None)
+
+    def just_closed(self, uri: str) -> Document | None:
+        """The document that the message at hand has closed, as it was."""
+        closed, self._closed = self._closed, None
+        return closed if closed is not None and uri_key(closed.uri) == uri_key(uri) else None
 
     def update_text_document(
         self, text_doc: types.VersionedTextDocumentIdentifier, change: types.TextDocumentContentChangeEvent

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import os
 from typing import Protocol
 
 from lsprotocol import types
 
+from graphmend_lsp.project import files
 from graphmend_lsp.server import notebooks, pull
 from graphmend_lsp.server.documents import Document
 from graphmend_lsp.server.push import Publisher
 from graphmend_lsp.server.session import GraphMendServer
+from graphmend_lsp.server.worker import BACKGROUND
 
 
 class Channel(Protocol):
@@ -24,6 +28,36 @@ class Channel(Protocol):
     def closed(self, uri: str) -> None: ...
 
     def again(self, shown: Document | None = None) -> None: ...
+
+
+def _hides(document: Document) -> bool:
+    """Whether a document says something else than its file, which others then see, or see again.
+
+    Runs in the worker.
+    """
+    snapshot = document.snapshot
+    if not document.is_python or not os.path.isabs(snapshot.path):
+        return False
+    try:
+        return files.read(snapshot.path).text != snapshot.source
+    except files.SourceError:
+        return True
+
+
+async def _appeared(server: GraphMendServer, document: Document) -> None:
+    """A document was opened; one with changes that were never saved counts for others, too."""
+    if await server.analyses.call(functools.partial(_hides, document), BACKGROUND):
+        server.analyses.invalidate()
+        server.results.changed(document)
+
+
+async def _disappeared(server: GraphMendServer, document: Document) -> None:
+    """A document was closed: what was not saved is gone, and what it made of profiles."""
+    hidden = await server.analyses.call(functools.partial(_hides, document), BACKGROUND)
+    if hidden:
+        server.analyses.invalidate()
+    if await server.analyses.call(server.results.look, BACKGROUND) or hidden:
+        server.results.changed()
 
 
 def register(server: GraphMendServer) -> None:
@@ -43,6 +77,7 @@ def register(server: GraphMendServer) -> None:
         if document is not None:
             channel.opened(document)
             server.whole.opened(document.uri)
+            server.spawn(_appeared(server, document))
 
     def changed(params: types.DidChangeTextDocumentParams) -> None:
         document = server.documents.find(params.text_document.uri)
@@ -64,8 +99,11 @@ def register(server: GraphMendServer) -> None:
         server.surroundings_changed()
 
     def closed(params: types.DidCloseTextDocumentParams) -> None:
+        document = server.documents.just_closed(params.text_document.uri)
         channel.closed(params.text_document.uri)
         server.whole.again()
+        if document is not None:
+            server.spawn(_disappeared(server, document))
 
     server.feature(types.TEXT_DOCUMENT_DID_OPEN)(opened)
     server.feature(types.TEXT_DOCUMENT_DID_CHANGE)(changed)

@@ -107,6 +107,14 @@ class Protocol(LanguageServerProtocol):
         else:
             logger.debug("dropped %s: %s", method, refusal)
 
+    def _handle_response(self, msg_id: int | str, result: Any | None = None, error: Any | None = None) -> None:
+        """Drop the answer to a question of ours that nobody waits for any more, on which pygls fails."""
+        future = self._request_futures.get(msg_id)
+        if future is not None and future.done():
+            del self._request_futures[msg_id]
+            return
+        super()._handle_response(msg_id, result, error)
+
     def _refuse(self, message: object) -> None:
         """What is JSON but no message, which pygls fails on: answered where it looks like a request."""
         fields = cast("dict[str, object]", message) if isinstance(message, dict) else {}

@@ -188,8 +188,8 @@ class Wire:
         self.send({"id": self._next_id, "method": "workspace/executeCommand", "params": params})
         return self._next_id
 
-    def answer(self, method: str, timeout: float = TIMEOUT, result: Any = None) -> Any:
-        """Wait for a request of the server and answer it (with null); its parameters."""
+    def take(self, method: str, timeout: float = TIMEOUT) -> dict[str, Any]:
+        """Wait for a request of the server, which is the caller's to answer."""
         waiting = [message for message in self.notifications if message["method"] == method]
         while not waiting:
             message = self._inbox.get(timeout=timeout)
@@ -198,8 +198,13 @@ class Wire:
                 waiting.append(message)
             self.notifications.append(message)
         self.notifications.remove(waiting[0])
-        self.send({"id": waiting[0]["id"], "result": result})
-        return waiting[0].get("params")
+        return waiting[0]
+
+    def answer(self, method: str, timeout: float = TIMEOUT, result: Any = None) -> Any:
+        """Wait for a request of the server and answer it (with null); its parameters."""
+        message = self.take(method, timeout)
+        self.send({"id": message["id"], "result": result})
+        return message.get("params")
 
     def pull(self, uri: str, previous: str | None = None) -> Any:
         """The report for one document."""
@@ -258,11 +263,11 @@ class Wire:
 
 @pytest.fixture(scope="module")
 def start() -> Iterator[Callable[..., Wire]]:
-    """Starts servers: the real one, or one with the fake core."""
+    """Starts servers: the real one, one with the fake core, or what a script makes of it."""
     running: list[Wire] = []
 
-    def start_one(fake: bool = False, *options: str) -> Wire:
-        command = [str(FAKE_CORE)] if fake else ["-m", "graphmend_lsp", "server"]
+    def start_one(fake: bool | Path = False, *options: str) -> Wire:
+        command = [str(FAKE_CORE if fake is True else fake)] if fake else ["-m", "graphmend_lsp", "server"]
         wire = Wire([sys.executable, *command, *options])
         running.append(wire)
         return wire
@@ -376,7 +381,7 @@ def editor(start: Callable[..., Wire], editors: dict[str, Any]) -> Callable[...,
     """
 
     def connect(
-        name: str, fake: bool = True, *, folders: tuple[Path, ...] = (), configuration: Any = None, **more: Any
+        name: str, fake: bool | Path = True, *, folders: tuple[Path, ...] = (), configuration: Any = None, **more: Any
     ) -> Wire:
         wire = start(fake)
         said = {} if configuration is None else configuration

@@ -228,7 +228,7 @@ def test_settings_of_the_editor(start):
     assert "torch_version = (2, 9)" in report
 
 
-@pytest.mark.parametrize("options", [[], "text", 3, {"settings": 4}, {"select": 3}, {"severity": {"GM201": "loud"}}])
+@pytest.mark.parametrize("options", [[1], "text", 3, {"settings": 4}, {"select": 3}, {"severity": {"GM201": "loud"}}])
 def test_bad_settings_are_reported_not_fatal(start, options):
     wire = start(True)
     wire.initialize(initializationOptions=options)

@@ -27,6 +27,7 @@ no  trap                                                          test
                                                                   test_what_prints_does_not_reach_the_client
 15  ``shutdown`` changes the table that it walks                  here: test_shutdown_with_much_pending
 16  handlers of malformed parameters are silent                   here: test_malformed_parameters_of_every_request
+17  an answer that nobody waits for any more is an error          here: test_answers_that_come_too_late
 ==  ============================================================  ==================================================
 """
 
@@ -136,6 +137,26 @@ def test_shutdown_with_much_pending(start, response_error):
     assert wire.request("shutdown") is None
     wire.notify("exit")
     assert wire.wait() == 0
+
+
+def test_answers_that_come_too_late(editor, tmp_path):
+    """What changes while the editor thinks about showing progress ends the sweep that waits for it."""
+    path = tmp_path / "model.py"
+    path.write_text("import torch\nsafe_break\n")
+    said: dict[str, Any] = {}
+    wire = editor("neovim", folders=(tmp_path,), configuration=said)
+    create = "window/workDoneProgress/create"
+    answer = wire.answers.pop(create)
+    said[tmp_path.as_uri()] = {"workspaceDiagnostics": "all"}
+    wire.notify("workspace/didChangeConfiguration", {"settings": None})
+    number = wire.take(create)["id"]
+    wire.answers[create] = answer
+    change = {"uri": path.as_uri(), "type": 2}
+    wire.notify("workspace/didChangeWatchedFiles", {"changes": [change]})
+    assert len(wire.diagnostics(path.as_uri())) == 1  # of the next sweep
+    wire.send({"id": number, "result": None})
+    wire.command("graphmend.printDebugInformation")
+    assert wire.seen("window/showMessage") == []
 
 
 REQUESTS = [
