@@ -59,7 +59,7 @@ bench-table2: $(VENV)/.installed-test
 	$(BIN)/python bench/table2 --python $(MODELS_PYTHON)
 
 bench-session: $(VENV)/.installed-test
-	GRAPHMEND_SESSION_STEPS=2000 $(BIN)/python -m pytest tests/server/test_long_session.py
+	GRAPHMEND_SESSION_STEPS=2000 $(BIN)/python -m pytest -s tests/server/test_long_session.py tests/server/refresh
 
 bench-requests: $(VENV)/.installed-test
 	$(BIN)/python bench/requests.py
