@@ -1,5 +1,8 @@
 # make demo   see it work: check, mend and compare the example (needs python3 with venv; fetches torch once)
 # make test   everything that is checked before a change is accepted, a day in Neovim included (needs Node 20 or later with npm, too)
+# make test-editors  the extension in real VS Code, newest and oldest, and Emacs: installs them into .editors/ first (Debian; 2 GB, minutes)
+#                    EDITORS="vscode" for some of vscode, floor and emacs; pictures and logs are in .editors/shots and .editors/out
+# make pictures      takes the pictures of the README and the extension's README anew
 # make test-oldest-torch  the runtime and the profiler on the oldest torch supported, in an environment of its own (5 GB)
 # make clean  remove what these made
 # make bench-cases CASES=FOLDER        graphmend verify and profile on labelled cases
@@ -16,6 +19,7 @@ MODELS_PYTHON ?= $(PYTHON)
 VENV ?= .venv
 OLDEST_TORCH := 2.4.0
 OLDEST_VENV ?= .venv-oldest
+EDITORS ?= vscode floor emacs
 ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
 OLDEST_BIN := $(OLDEST_VENV)/Scripts
@@ -24,7 +28,7 @@ BIN := $(VENV)/bin
 OLDEST_BIN := $(OLDEST_VENV)/bin
 endif
 
-.PHONY: demo test test-oldest-torch bench-cases bench-differential bench-profile bench-requests bench-session bench-sweep bench-table2 gpu-check clean
+.PHONY: demo test test-oldest-torch bench-cases bench-differential bench-profile bench-requests bench-session bench-sweep bench-table2 gpu-check pictures test-editors clean
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/python examples/demo.py
@@ -47,6 +51,28 @@ node_modules/.installed: package-lock.json
 	        "or run: tests/editors/install.sh .editors node" >&2; exit 1; }
 	$(NPM) ci --no-audit --no-fund
 	touch $@
+
+VSCODE_VERSIONS := $(patsubst vscode,--version newest,$(patsubst floor,--version floor,$(filter vscode floor,$(EDITORS))))
+VSCODE_DAY := .editors/node/bin/node tests/editors/vscode/run.mjs --python $(abspath $(BIN)/python)
+
+test-editors: $(VENV)/.installed-test node_modules/.installed
+	tests/editors/install.sh .editors $(EDITORS)
+ifneq ($(VSCODE_VERSIONS),)
+	$(NPM) run --silent package
+	$(VSCODE_DAY) $(VSCODE_VERSIONS)
+endif
+ifneq ($(filter emacs,$(EDITORS)),)
+	GRAPHMEND_EDITORS=1 $(BIN)/python -m pytest tests/editors/test_eglot.py
+endif
+
+pictures: $(VENV)/.installed-test node_modules/.installed
+	tests/editors/install.sh .editors vscode
+	$(NPM) run --silent package
+	$(VSCODE_DAY) --version newest pictures
+	mkdir -p docs/images
+	for name in problem mended measured; do \
+	    cp .editors/shots/newest/pictures-$$name.png docs/images/$$name.png && \
+	    cp .editors/shots/newest/pictures-$$name.png vscode-client/images/$$name.png || exit 1; done
 
 bench-differential: $(VENV)/.installed-test
 	$(BIN)/python bench/differential/differential.py --report bench/DIFFERENTIAL.md
@@ -94,5 +120,5 @@ $(OLDEST_BIN)/python:
 	$(PYTHON) -m venv $(OLDEST_VENV)
 
 clean:
-	rm -rf $(VENV) $(OLDEST_VENV) node_modules vscode-client/node_modules vscode-client/dist build dist .pytest_cache .ruff_cache .hypothesis .graphmend_cache
+	rm -rf $(VENV) $(OLDEST_VENV) .editors node_modules vscode-client/node_modules vscode-client/dist build dist .pytest_cache .ruff_cache .hypothesis .graphmend_cache
 	find graphmend_lsp tests examples -name __pycache__ -type d -prune -exec rm -rf {} +

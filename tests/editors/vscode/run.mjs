@@ -1,26 +1,28 @@
 // Runs the scripted day in real VS Code.
 //
-//   node tests/editors/vscode/run.mjs --editors DIR --vsix FILE --python PYTHON [--version newest|floor]...
+//   node tests/editors/vscode/run.mjs --python PYTHON [--editors DIR] [--vsix FILE] [--version newest|floor]...
 //        [--limit SECONDS] [--verbose] [SESSION...]
 //
-// DIR is the folder of install.sh, PYTHON one with torch.  Pictures go to DIR/shots/, each session's steps and logs to
-// DIR/out/VERSION-SESSION/.  --limit is what a step may take, --verbose prints the steps.  The exit status is 0 if all passed, 1 if one failed, 2 for a wrong call.
+// DIR is the folder of install.sh (.editors), PYTHON one with torch, FILE what `npm run package` has made.  Pictures go to
+// DIR/shots/VERSION/, each session's steps and logs to DIR/out/VERSION-SESSION/.  The session "pictures", which takes those of the
+// documentation, is run only where it is named.  --limit is what a step may take, --verbose prints the steps.  The exit status is 0 if all passed, 1 if one failed, 2 for a wrong call.
 
 import fs from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
 
-import { SESSIONS } from "./day/index.mjs";
+import { PICTURES, SESSIONS } from "./day/index.mjs";
 import { removeAll } from "./driver/extensions.mjs";
 import { play } from "./driver/play.mjs";
 
+const CLIENT = path.resolve(import.meta.dirname, "..", "..", "..", "vscode-client");
 const VERSIONS = { newest: ".", floor: "floor" };
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     editors: { type: "string", default: ".editors" },
-    vsix: { type: "string" },
+    vsix: { type: "string", default: path.join(CLIENT, `graphmend-${process.platform}-${process.arch}.vsix`) },
     python: { type: "string" },
     version: { type: "string", multiple: true, default: Object.keys(VERSIONS) },
     limit: { type: "string", default: "60" },
@@ -33,13 +35,14 @@ function refuse(message) {
   process.exit(2);
 }
 
+if (options.python === undefined) refuse("--python is missing");
 for (const name of ["vsix", "python"]) {
-  if (options[name] === undefined) refuse(`--${name} is missing`);
   if (!fs.existsSync(options[name])) refuse(`--${name}: there is no ${options[name]}`);
 }
+const known = [...SESSIONS, PICTURES];
 const names = positionals.length > 0 ? positionals : SESSIONS.map((each) => each.name);
 for (const name of names) {
-  if (!SESSIONS.some((each) => each.name === name)) refuse(`no session ${name}; there are ${SESSIONS.map((s) => s.name).join(", ")}`);
+  if (!known.some((each) => each.name === name)) refuse(`no session ${name}; there are ${known.map((each) => each.name).join(", ")}`);
 }
 const editors = fs.realpathSync(options.editors);
 for (const version of options.version) {
@@ -52,7 +55,7 @@ for (const version of options.version) {
 let failed = 0;
 const begun = Date.now();
 for (const version of options.version) {
-  for (const session of SESSIONS.filter((each) => names.includes(each.name))) {
+  for (const session of known.filter((each) => names.includes(each.name))) {
     const passed = await play(session, {
       version,
       home: path.join(editors, VERSIONS[version]),

@@ -6,6 +6,7 @@ import { look } from "./look.mjs";
 import { measure } from "./measure.mjs";
 import { all, fixes } from "./mend.mjs";
 import { notebook } from "./notebooks.mjs";
+import { pictures } from "./pictures.mjs";
 import { clean, nopython, oldpython } from "./pythons.mjs";
 import { interpreter, server } from "./servers.mjs";
 import { untrusted } from "./trust.mjs";
@@ -30,3 +31,5 @@ export const SESSIONS = [
   clean,
   exthost,
 ];
+
+export const PICTURES = pictures;

@@ -68,6 +68,7 @@ export class Session {
       ...diskSteps(this),
       ...processSteps(this),
       shot: (name) => this.shot(name),
+      picture: (name) => this.picture(path.join(this.shots, `${this.prefix}-${name}.png`)),
     };
     const actor = {};
     for (const [name, step] of Object.entries(steps)) {

@@ -60,6 +60,17 @@ export function editorSteps(vs) {
       await focus();
     },
 
+    /** Scrolls until a line is the first one in view; the caret stays where it is. */
+    async top(line) {
+      await focus();
+      await vs.until(`line ${line} on top`, async () => {
+        const shown = (await drawn.lines(page)).map((each) => each.line).filter((each) => each > 0);
+        const away = line - Math.min(...shown);
+        for (let i = 0; i < Math.abs(away); i++) await page.keyboard.press(away > 0 ? "Control+ArrowDown" : "Control+ArrowUp");
+        return away === 0;
+      });
+    },
+
     /** Puts the caret into a cell of a notebook, on the last word of a text. */
     async cell(text) {
       await page.locator(".notebookOverlay .view-line span span").filter({ hasText: text }).last().click({ timeout: vs.limit });

@@ -110,6 +110,19 @@ export function workbenchSteps(vs) {
         limit,
       ),
 
+    /** Scrolls the webview that shows exactly this text until it stands at the top. */
+    async webviewAt(text) {
+      await vs.until(`${text} in a webview`, async () => {
+        for (const frame of page.frames().filter((each) => each !== page.mainFrame())) {
+          const place = frame.getByText(text, { exact: true }).first();
+          if ((await place.count()) === 0) continue;
+          await place.evaluate((node) => node.scrollIntoView());
+          return true;
+        }
+        return false;
+      });
+    },
+
     async reload() {
       await page.reload();
       await vs.ready();
