@@ -9,11 +9,17 @@ from graphmend_lsp.mend.base import Draft, Replacement, Site
 
 ORDER = 90
 KIND = "host"
-_WHY: dict[str, tuple[Reason, str]] = {
-    "GM402": ("host-value", "the number is needed before the shape of anything that follows is known"),
-    "GM501": ("shape", "the result has a shape that is data, and what follows may rely on it"),
-    "GM601": ("side-effect", "when it runs would change if it were moved out of the compiled code"),
-    "GM603": ("state-write", "what the module holds would change if it were built elsewhere"),
+_CLAMPED: tuple[Reason, str] = ("may-raise", "a slice is cut to what is there, where an index would raise")
+_NUMBER: tuple[Reason, str] = ("host-value", "Python needs the number itself")
+_POINTER: tuple[Reason, str] = ("host-value", "where a tensor lies is known to the host alone, once it runs")
+_WHY: dict[str, tuple[tuple[Reason, str], ...]] = {
+    "GM402": (("shape", "the shape of what follows is data"), _NUMBER),
+    "GM501": (
+        ("shape", "the result has a shape that is data, and what follows may rely on it"),
+        ("host-value", "how many elements there are is needed on the host before anything that follows is made"),
+    ),
+    "GM601": (("side-effect", "when it runs would change if it were moved out of the compiled code"),),
+    "GM603": (("state-write", "what the module holds would change if it were built elsewhere"),),
 }
 _HAVE_TWINS = frozenset({"random.random", "copy.copy"})
 
@@ -29,8 +35,17 @@ def propose(site: Site) -> list[Offer | Refusal]:
         return []  # [Masked] says why
     if site.code == "GM601" and site.event.name in _HAVE_TWINS:
         return []  # [Twin] does
-    why = _WHY.get(site.code)
-    return [] if why is None else [Refusal(KIND, *why)]
+    return [Refusal(KIND, *why) for why in _whys(site)]
+
+
+def _whys(site: Site) -> tuple[tuple[Reason, str], ...]:
+    if site.code == "GM402" and site.event.name == "slice":
+        return (_CLAMPED,)
+    if site.code == "GM402" and site.event.name in ("list index", "range"):
+        return (_NUMBER,)
+    if site.code == "GM601" and site.event.name == "Tensor.data_ptr":
+        return (_POINTER,)
+    return _WHY.get(site.code, ())
 
 
 def build(site: Site, offer: Offer) -> Draft | Refusal:

@@ -7,38 +7,58 @@ import ast
 from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.values import UNKNOWN, Kind
 from graphmend_lsp.mend.base import Site
-from graphmend_lsp.model.walk import walk
+from graphmend_lsp.model.walk import children, walk
+
+_MAX_NAMES = 3
+"""How many names a number is followed through."""
 
 
-def only_beside_tensors(site: Site, node: ast.expr) -> bool:
+def only_beside_tensors(site: Site, node: ast.expr, *, through_numbers: bool = False) -> bool:
     """Whether the number, or the one name that it is given, is only an operand beside a tensor.
 
-    In every calling context of the function that is known.
+    In every calling context of the function that is known.  ``through_numbers``: arithmetic with other numbers may
+    come before that.
     """
-    return all(_only_beside_tensors(site, facts, node) for facts in (site.facts, *site.others))
+    return all(_Uses(site, facts, through_numbers).ends_well(node) for facts in (site.facts, *site.others))
 
 
-def _only_beside_tensors(site: Site, facts: Facts, node: ast.expr) -> bool:
-    stmt = site.event.stmt
-    used: list[ast.expr] = [node]
-    if isinstance(stmt, ast.Assign) and stmt.value is node:
+class _Uses:
+    def __init__(self, site: Site, facts: Facts, through_numbers: bool) -> None:
+        self._facts = facts
+        self._through = through_numbers
+        nodes = list(walk(site.function.node))
+        self._names = [node for node in nodes if isinstance(node, ast.Name)]
+        self._parents = {id(child): node for node in nodes for child in children(node)}
+
+    def ends_well(self, node: ast.expr, names: int = 0) -> bool:
+        while True:
+            parent = self._parents.get(id(node))
+            if isinstance(parent, ast.BinOp):
+                other = parent.right if parent.left is node else parent.left
+                if self._is_tensor(other):
+                    return True
+                if not self._through or not self._is_number(other):
+                    return False
+                node = parent
+            elif isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub) and self._through:
+                node = parent
+            else:
+                return isinstance(parent, ast.Assign) and names < _MAX_NAMES and self._name_ends_well(parent, names)
+
+    def _name_ends_well(self, stmt: ast.Assign, names: int) -> bool:
         target = stmt.targets[0]
         if len(stmt.targets) > 1 or not isinstance(target, ast.Name):
             return False
-        names = [each for each in walk(site.function.node) if isinstance(each, ast.Name) and each.id == target.id]
-        if sum(not isinstance(each.ctx, ast.Load) for each in names) > 1:
-            return False
-        used = [each for each in names if isinstance(each.ctx, ast.Load)]
-    operands = {
-        id(side)
-        for each in walk(site.function.node)
-        if isinstance(each, ast.BinOp)
-        for side, other in ((each.left, each.right), (each.right, each.left))
-        if _is_tensor(facts, other)
-    }
-    return bool(used) and all(id(each) in operands for each in used)
+        same = [each for each in self._names if each.id == target.id]
+        used = [each for each in same if isinstance(each.ctx, ast.Load)]
+        return len(same) - len(used) == 1 and bool(used) and all(self.ends_well(each, names + 1) for each in used)
 
+    def _is_tensor(self, node: ast.expr) -> bool:
+        value = self._facts.values.get(id(node), UNKNOWN)
+        return value.kind is Kind.TENSOR and not value.array and not value.mixed
 
-def _is_tensor(facts: Facts, node: ast.expr) -> bool:
-    value = facts.values.get(id(node), UNKNOWN)
-    return value.kind is Kind.TENSOR and not value.array and not value.mixed
+    def _is_number(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, (int, float))
+        value = self._facts.values.get(id(node), UNKNOWN)
+        return value.kind in (Kind.PYTHON, Kind.SCALAR) and value.dtype in ("int", "float", None)
