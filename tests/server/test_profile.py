@@ -293,7 +293,7 @@ def test_what_is_typed_during_the_run(opened, tmp_path):
     report = wire.reply(number, 300)
     assert [site["line"] for site in report["original"]["sites"]] == [11]  # of the text that was run
     (hint,) = wire.hints(uri)
-    assert hint["position"]["line"] == 9 and hint["label"].endswith("(stale)")
+    assert hint["position"]["line"] == 9 and hint["label"].startswith("(stale) ")
 
 
 def test_a_plain_client_gets_the_report_and_a_message(opened):
