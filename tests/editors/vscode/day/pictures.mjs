@@ -33,7 +33,7 @@ export const pictures = {
     await vs.shows("@graph_effect");
     await vs.size(1200, 860);
     await vs.goto(48, 1);
-    await vs.top(12);
+    await vs.top(11);
     await vs.squiggles("warning", 1);
     await vs.picture("mended");
     await vs.undo("@graph_effect");
@@ -46,8 +46,7 @@ export const pictures = {
     await vs.webviewAt("Graphs");
     await vs.dismiss();
     await vs.goto(35, 1);
-    await vs.top(20);
-    await vs.top(11);
+    await vs.top(9);
     await vs.inlay("mended:", 11);
     await vs.picture("measured");
   },
