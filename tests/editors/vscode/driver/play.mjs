@@ -5,7 +5,7 @@ import os from "node:os";
 import path from "node:path";
 
 import { host } from "./extension_host.mjs";
-import { installed } from "./extensions.mjs";
+import { installed, removeAll } from "./extensions.mjs";
 import { Session } from "./session.mjs";
 
 const LONGEST_MS = 600_000;
@@ -41,6 +41,8 @@ export async function play(session, options) {
   });
   const stop = () => {
     vs.kill();
+    removeAll();
+    fs.rmSync(parent, { recursive: true, force: true });
     process.exit(143);
   };
   process.once("SIGTERM", stop).once("SIGINT", stop);
