@@ -6,6 +6,7 @@ through the ``ProgramView`` that is handed in.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -62,6 +63,21 @@ class Analysis:
         return None
 
 
+_RUNTIME_HEADER = re.compile(r"\bVersion (\d+(?:\.\d+)*)\. Made by graphmend-lsp\b")
+_HEADER_LINES = 6
+
+
+def is_runtime_file(text: str) -> bool:
+    """Whether a text is the runtime that mending puts into a project."""
+    return runtime_version(text) is not None
+
+
+def runtime_version(text: str) -> str | None:
+    """The version of the runtime, if the text is one."""
+    found = _RUNTIME_HEADER.search("\n".join(text.split("\n", _HEADER_LINES)[:_HEADER_LINES]))
+    return None if found is None else found[1]
+
+
 def check(
     text: str,
     path: str = "<stdin>",
@@ -76,6 +92,8 @@ def check(
     problems: tuple[Problem, ...] = ()
     if parsed.failure is not None:
         problems = (Problem(path, parsed.failure.line, parsed.failure.message),)
+    if is_runtime_file(text):
+        return Analysis(path, text, (), problems, parsed=parsed)  # it leaves the graph where it must
     before = previous.kept if previous is not None and previous.path == path else None
     reach = Reach(path, parsed, program or NoProgram(), settings, before)
     judge = Judge(reach, parsed, settings)

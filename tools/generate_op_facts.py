@@ -615,6 +615,13 @@ def _numbers(schemas: list[Schema], method: bool) -> list[str]:
             for wrapped in ("Optional", "List"):
                 kind = re.sub(rf"{wrapped}\[(.*)\]", r"\1", kind)
             plain[name] = plain.get(name, True) and kind in ("int", "SymInt", "float", "number", "bool")
+    for schema in schemas:  # where another overload takes a tensor at the same place
+        own = _params(schema, method)
+        kinds = {a.name if method or a.name != "self" else "input": str(a.type) for a in schema.arguments}
+        for other in schemas:
+            for name, rival in zip(own, _params(other, method), strict=False):
+                if "Tensor" in {str(a.type) for a in other.arguments if a.name == rival} and kinds[name] != "Tensor":
+                    plain[name] = False
     others = ("dtype", "layout", "memory_format", "pin_memory", "device", "implicit")
     return sorted(name for name, is_plain in plain.items() if is_plain and name not in others)
 

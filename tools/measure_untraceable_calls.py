@@ -238,6 +238,9 @@ torch.cuda.manual_seed: torch.cuda.manual_seed(0)
 torch.cuda.manual_seed_all: torch.cuda.manual_seed_all(0)
 torch.backends.cudnn.is_available
 torch.backends.mps.is_available
+torch.backends.cudnn.flags: with torch.backends.cudnn.flags(enabled=False): pass
+torch.backends.cuda.sdp_kernel: with torch.backends.cuda.sdp_kernel(): pass
+torch.backends.mkldnn.flags: with torch.backends.mkldnn.flags(enabled=False): pass
 torch.nested.nested_tensor: torch.nested.nested_tensor([x])
 torch.sparse_coo_tensor: torch.sparse_coo_tensor(torch.zeros(1, 1, dtype=torch.int64), x[:1], (4,))
 torch.sparse_csr_tensor: torch.sparse_csr_tensor([0, 1], [0], x[:1])
@@ -294,6 +297,9 @@ Tensor.is_inference: x.is_inference()
 Tensor.retain_grad: (w * x).retain_grad()
 Tensor.requires_grad_: (x + 1).requires_grad_()
 Tensor.requires_grad_ input: x.requires_grad_()
+Tensor.requires_grad =: (x + 1).requires_grad = True
+Tensor.grad =: (x + 1).grad = None
+Tensor.data =: y.data = x
 Tensor.backward: (w * x).sum().backward()
 Tensor.register_hook: (w * x).register_hook(function)
 Tensor.resize_: (x + 1).resize_(2)

@@ -11,6 +11,8 @@ import schedule
 import sites
 from findings import Finding, Sources
 
+KINDS = ("GM1", "GM2", "GM3", "GM4", "GM5", "GM6")
+"""Kinds of breaks that have rules."""
 DYNAMO_ARMS = ("eval", "train", "half", "odd")
 
 
@@ -33,7 +35,7 @@ class Site:
     @property
     def counts(self) -> bool:
         """Whether it is of a kind that has rules today."""
-        return self.code[:3] in ("GM1", "GM2", "GM3")
+        return self.code[:3] in KINDS
 
 
 @dataclass
@@ -142,7 +144,7 @@ def _judge(
     judged: list[Judged] = []
     for file, findings in found.items():
         for finding in findings:
-            if finding["code"][:3] not in ("GM1", "GM2", "GM3"):
+            if finding["code"][:3] not in KINDS:
                 continue
             runs = touched.get(file, set())
             judged.append(_verdict(file, finding, at.get(file, []), sources, runs, traced, ran, clean))

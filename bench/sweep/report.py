@@ -81,12 +81,12 @@ def summary(measured: list[dict[str, Any]], compared: Compared, releases: str) -
         "| kind | sites | found | of them by Dynamo's reason alone | found |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for start in ("GM1", "GM2", "GM3"):
+    for start in KINDS:
         lines.append(_recall_row(KINDS[start], [site for site in compared.sites if site.code.startswith(start)]))
     lines.append(_recall_row("**recall**", [site for site in compared.sites if site.counts]))
     lines += ["", "| kind | confirmed | false alarms | precision | break of another kind | masked | not reached |"]
     lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
-    for start in ("GM1", "GM2", "GM3", "GM"):
+    for start in (*KINDS, "GM"):
         lines.append(_precision_row(start, [one for one in compared.judged if one.finding["code"].startswith(start)]))
     return "\n".join(lines)
 
@@ -118,7 +118,7 @@ def _source(sources: Sources, file: str, first: int, last: int) -> str:
 
 
 def misses(compared: Compared, sources: Sources) -> str:
-    """Sites of GM1xx to GM3xx without a finding."""
+    """Sites of GM1xx to GM6xx without a finding."""
     found = compared.misses()
     lines = [f"# Misses: {len(found)} of {sum(site.counts for site in compared.sites)} sites", ""]
     for site in sorted(found, key=lambda site: (site.code, site.file, site.line)):
@@ -165,7 +165,7 @@ def false_alarms(compared: Compared, sources: Sources) -> str:
 
 
 def families(measured: list[dict[str, Any]], compared: Compared) -> str:
-    """Architectures by how many sites of GM1xx to GM3xx break them."""
+    """Architectures by how many sites of GM1xx to GM6xx break them."""
     arms = {key(one): f"{one['package']}/{one['name']}" for one in measured}
     broken: dict[str, set[tuple[str, int, str]]] = {}
     for site in compared.sites:
@@ -176,14 +176,15 @@ def families(measured: list[dict[str, Any]], compared: Compared) -> str:
     for one in measured:
         if one["arm"] == "eval":
             events[arms[key(one)]] = len(one.get("breaks", ()))
-    lines = ["## Architectures most broken by GM1xx to GM3xx", ""]
+    lines = ["## Architectures most broken by GM1xx to GM6xx", ""]
     lines += [
-        "| architecture | sites | GM1 | GM2 | GM3 | all break events in arm eval |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| architecture | sites | " + " | ".join(KINDS) + " | all break events in arm eval |",
+        "| --- | --- |" + " --- |" * len(KINDS) + " --- |",
     ]
     for name, found in sorted(broken.items(), key=lambda item: (-len(item[1]), item[0]))[:60]:
         kinds = Counter(code[:3] for _, _, code in found)
-        lines.append(f"| {name} | {len(found)} | {kinds['GM1']} | {kinds['GM2']} | {kinds['GM3']} | {events[name]} |")
+        counts = " | ".join(str(kinds[start]) for start in KINDS)
+        lines.append(f"| {name} | {len(found)} | {counts} | {events[name]} |")
     return "\n".join(lines)
 
 

@@ -124,6 +124,33 @@ class Base:
             self.collector.append(Datum(node, value, "dynamic" if kind == "dynamic" else "read"))
         self.emit(kind, node, name=name, value=value)
 
+    def note_made(self, node: ast.expr | ast.stmt, operands: Iterable[Value]) -> None:
+        """Note the result of an operator whose operands are all known while tracing."""
+        if not any(self._from_outside(value) for value in operands):
+            self.engine.made_of_numbers.add(id(node))
+
+    def _from_outside(self, value: Value) -> bool:
+        """Whether a value is, or holds, a tensor that is not made of numbers."""
+        if value.kind is Kind.PYTHON:
+            return False
+        if value.kind is Kind.CONTAINER:
+            return any(
+                self._from_outside(each) for each in (*(value.elements or ()), value.element) if each is not None
+            )
+        made = self.engine.made_of_numbers
+        return not (
+            value.kind is Kind.TENSOR and value.roots and all(r[0] == "op" and r[1] in made for r in value.roots)
+        )
+
+    def computed(self, value: Value) -> bool:
+        """Whether a tensor is certainly computed from others: not passed in, kept in an attribute, or made of numbers.
+
+        TorchDynamo may take the value of one that is not from the call.
+        """
+        made = self.engine.made_of_numbers
+        roots = value.roots
+        return value.kind is Kind.TENSOR and bool(roots) and all(r[0] == "op" and r[1] not in made for r in roots)
+
     def flow(self, kind: str, value: Value | None, node: ast.expr | ast.stmt) -> None:
         roots = all_roots(value)
         if not roots:

@@ -48,6 +48,8 @@ class Engine(Classes):
         super().__init__(loader)
         self.release = release
         """Of torch, as is assumed."""
+        self.made_of_numbers: set[int] = set()
+        """Results of operators without a tensor from outside among their operands, by ``id`` of their node."""
         self._nested: dict[FunctionNode, FunctionInfo] = {}
         self._decorated: dict[FunctionInfo, Value] = {}
         self._memo: dict[tuple[FunctionNode, Any], Facts | None] = {}

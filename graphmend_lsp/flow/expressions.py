@@ -22,7 +22,6 @@ from graphmend_lsp.flow.values import (
     Null,
     Value,
     changed,
-    computed,
     constant,
     container,
     holds_tensor,
@@ -157,6 +156,7 @@ class Expressions(Narrowing):
             if isinstance(op, ast.Div) and not tensors.is_floating(dtype):
                 dtype = None
         unknown = any(v.kind is Kind.UNKNOWN for v in operands)
+        self.note_made(node, operands)
         return Value(
             Kind.TENSOR,
             dtype=None if unknown else dtype,
@@ -491,7 +491,7 @@ class Expressions(Narrowing):
             self.host_read("dynamic", node, "x[mask]", value)
         for part in parts:
             # A 0-d integer tensor is an index on the host, too (GM402).
-            if part.shape == () and part.dtype not in ("bool", None) and computed(part):
+            if part.shape == () and part.dtype not in ("bool", None) and self.computed(part):
                 self.emit("index", node, name="index", value=part)
         return Value(
             Kind.TENSOR,

@@ -94,6 +94,7 @@ BUILDERS = frozenset(
         "Tensor.retain_grad",
         "torch.autograd.backward",
         "torch.autograd.grad",
+        "Tensor.requires_grad =",
         "Optimizer.step",
         "class",
     }

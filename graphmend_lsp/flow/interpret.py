@@ -177,6 +177,8 @@ class Interpreter(Calls):
             self.set_on_self(target.attr, value)
             return
         if owner.kind is Kind.TENSOR:
+            if target.attr == "requires_grad" or self.computed(owner):
+                self.host_call(f"Tensor.{target.attr} =", target)
             self.write(owner, target, f"`{self._short(target)}` is set")
             return
         local = isinstance(target.value, ast.Name) and owner.kind is Kind.INSTANCE and not visible(owner.roots)

@@ -20,7 +20,6 @@ from graphmend_lsp.flow.values import (
     Null,
     Value,
     changed,
-    computed,
     container,
     holds_tensor,
     join_all,
@@ -135,7 +134,7 @@ class TorchCalls(CallBase):
             return
         for (parameter, value), at in zip(given, nodes, strict=True):
             if parameter in fact.numbers:
-                found = next((each for each in (value, *(value.elements or ())) if computed(each)), None)
+                found = next((each for each in (value, *(value.elements or ())) if self.computed(each)), None)
                 if found is not None:
                     self.host_read("index", at, name, found)
 
@@ -183,6 +182,8 @@ class TorchCalls(CallBase):
         root = ("op", id(node))
         tensors_in = [v for v in operands if v.kind is Kind.TENSOR]
         source = first if first is not None and first.kind is Kind.TENSOR else (tensors_in[0] if tensors_in else None)
+        if not fact.random:
+            self.note_made(node, [*operands, *arguments.all()])
         last = name.rpartition(".")[2]
         shape = self._shape(fact, last, source, tensors_in, arguments, root)
         dtype = self._dtype(fact, last, source, operands, arguments)
@@ -308,7 +309,7 @@ class TorchCalls(CallBase):
             return Value(Kind.PYTHON, dtype=POINTER)
         if name == "untyped_storage":
             return Value(Kind.PYTHON, dtype="Storage")
-        passed = name == "requires_grad_" and not computed(receiver)
+        passed = name == "requires_grad_" and not self.computed(receiver)
         self.host_call(f"Tensor.{name}{' input' if passed else ''}", node)
         fact = method_fact(name)
         if fact is None:
@@ -316,7 +317,7 @@ class TorchCalls(CallBase):
         if fact.kind == "attribute":
             return UNKNOWN
         fact = tensors.decided(fact, arguments.values, arguments.keywords)
-        if receiver.array and name in ("item", "tolist"):
+        if receiver.array and name in ("item", "tolist") and self.eager:
             return PYTHON
         if fact.metadata:
             return self._result(fact, name, receiver, [receiver], arguments, node)

@@ -344,11 +344,6 @@ def all_roots(value: Value | None, depth: int = 0) -> frozenset[Root]:
     return roots
 
 
-def computed(value: Value) -> bool:
-    """Whether a tensor is certainly the result of an operator, not something passed in or kept in an attribute."""
-    return value.kind is Kind.TENSOR and bool(value.roots) and all(root[0] == "op" for root in value.roots)
-
-
 def holds_tensor(value: Value | None, depth: int = 0) -> bool:
     """Whether the value is a tensor or certainly contains one."""
     if value is None or depth > 4:

@@ -9,13 +9,11 @@ from functools import cache
 from itertools import count
 
 import graphmend_lsp
-from graphmend_lsp.check import RuntimePlace
+from graphmend_lsp.check import RuntimePlace, is_runtime_file, runtime_version
 from graphmend_lsp.project import layout
 
 PACKAGE_MODULE = "graphmend_lsp.runtime"
-_HEADER = re.compile(r"\bVersion (\d+(?:\.\d+)*)\. Made by graphmend-lsp\b")
 _RELATIVE_IMPORT = re.compile(r"^[ \t]*from[ \t]+\.", re.MULTILINE)
-_HEADER_LINES = 6
 
 
 @cache
@@ -70,21 +68,17 @@ def _packages(path: str) -> tuple[str, ...]:
     return chain
 
 
-def _head(text: str) -> re.Match[str] | None:
-    return _HEADER.search("\n".join(text.split("\n", _HEADER_LINES)[:_HEADER_LINES]))
-
-
 def _is_ours(text: str) -> bool:
-    return text == runtime_text() or _head(text) is not None
+    return text == runtime_text() or is_runtime_file(text)
 
 
 def _is_older(text: str, wanted: str) -> bool:
     """Whether ``text`` is a runtime of ours that ``wanted`` replaces (a newer one is kept)."""
     if text.replace("\r\n", "\n") == wanted:
         return False  # checked out with the platform's line endings
-    there, ours = _head(text), _head(wanted)
-    return there is not None and (ours is None or _version(there) <= _version(ours))
+    there, ours = runtime_version(text), runtime_version(wanted)
+    return there is not None and (ours is None or _numbers(there) <= _numbers(ours))
 
 
-def _version(head: re.Match[str]) -> tuple[int, ...]:
-    return tuple(int(part) for part in head[1].split("."))
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))

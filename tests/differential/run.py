@@ -84,7 +84,9 @@ def settings(module: Module) -> Settings:
 
 
 def sites(analysis: Analysis) -> list[Site]:
-    return [Site(TRANSFORMATION[f.code[:3]], f.code, _outcome(f)) for f in analysis.findings if f.code[:3] != "GM0"]
+    return [
+        Site(TRANSFORMATION[f.code[:3]], f.code, _outcome(f)) for f in analysis.findings if f.code[:3] in TRANSFORMATION
+    ]
 
 
 def _outcome(finding: Finding) -> str:

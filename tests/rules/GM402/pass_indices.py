@@ -18,6 +18,12 @@ def bounds(x: Tensor):
     return x[:n], x[n:], x.narrow(0, 0, n), torch.arange(n)
 
 
+def made_of_numbers(x: Tensor):
+    # nothing of it comes from the device
+    half = torch.div(x.shape[0], 2, rounding_mode="trunc")
+    return x.view(half, -1), x.new_zeros(half - 1), torch.min(x, torch.zeros_like(x))
+
+
 def counted(x: Tensor, k: int = 2):
     return x.topk(k)[0], x.repeat(k), x.view(k, -1)
 
@@ -35,6 +41,7 @@ CASES = [
     ("rows", [lambda: (torch.ones(4), torch.tensor([0, 2]))]),
     ("passed_in", [lambda: (torch.ones(4), torch.tensor(2))]),
     ("bounds", [lambda: (torch.ones(4),)]),
+    ("made_of_numbers", [lambda: (torch.ones(4),)]),
     ("counted", [lambda: (torch.ones(4),)]),
     ("operands", [lambda: (torch.ones(4),)]),
     ("filled", [lambda: (torch.ones(2),)]),

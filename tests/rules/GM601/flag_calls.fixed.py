@@ -100,6 +100,12 @@ def quiet(x: Tensor):
     return y
 
 
+def without_cudnn(x: Tensor):
+    with torch.backends.cudnn.flags(enabled=False):  # GM601
+        y = x * 2
+    return y
+
+
 def aligned(x: Tensor):
     if x.data_ptr() % 16:  # GM601
         x = x.clone()
@@ -134,6 +140,7 @@ CASES = [
     ("saved", [lambda: (torch.ones(2), io.BytesIO())]),
     ("guarded", [lambda: (torch.ones(2),)]),
     ("quiet", [lambda: (torch.ones(2),)]),
+    ("without_cudnn", [lambda: (torch.ones(2),)]),
     ("aligned", [lambda: (torch.ones(2),)]),
     ("random_array", [lambda: (torch.ones(2),)]),
     ("Recurrent", [lambda: (torch.ones(3, 1, 2),)]),

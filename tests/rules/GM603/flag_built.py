@@ -36,6 +36,12 @@ def required(x: Tensor):
     return (x * 2).sum().detach()
 
 
+def required_by_name(x: Tensor):
+    y = x * 2
+    y.requires_grad = True  # GM603
+    return y.detach() + 1
+
+
 def retained(x: Tensor, w: Tensor):
     y = x * w
     y.retain_grad()  # GM603
@@ -63,6 +69,7 @@ CASES = [
     ("trained", [weights]),
     ("gradient", [weights]),
     ("required", [lambda: (torch.ones(2),)]),
+    ("required_by_name", [lambda: (torch.ones(2),)]),
     ("retained", [weights]),
     ("stepped", [lambda: (torch.ones(2),)]),
 ]
