@@ -6,7 +6,6 @@ import functools
 import logging
 import os
 import sys
-from typing import BinaryIO
 
 from lsprotocol import types
 
@@ -21,6 +20,7 @@ from graphmend_lsp.server import (
     lifeline,
     profile,
     reports,
+    streams,
     stubs,
     verify,
     watch,
@@ -70,7 +70,7 @@ def main(argv: list[str]) -> int:
         return 2
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     logging.getLogger("pygls").setLevel(logging.CRITICAL)  # it repeats what is answered or reported
-    stdin, stdout = _take_streams()
+    stdin, stdout = streams.take()
     collect_between_jobs()
     server = create()
     try:
@@ -81,16 +81,3 @@ def main(argv: list[str]) -> int:
     if code is None:  # the client is gone without a word
         code = 0 if server.wire.is_shut_down else 1
     return code
-
-
-def _take_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Keep the protocol's streams to ourselves: whatever else reads or prints, in C code or in a child
-    process, too, gets the null device and standard error."""
-    stdin = os.fdopen(os.dup(0), "rb")
-    stdout = os.fdopen(os.dup(1), "wb")
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
-    os.dup2(2, 1)
-    sys.stdout = sys.stderr
-    return stdin, stdout

@@ -142,6 +142,7 @@ class GraphMendServer(LanguageServer):
     def end(self) -> None:
         """The client is gone: stop what still runs, and give it a moment to clean up."""
         self.ended.set()
+        self.whole.kill()
         for thread in list(self._threads):
             thread.join(_LAST_SECONDS)
 

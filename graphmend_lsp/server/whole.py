@@ -1,34 +1,29 @@
-"""All files of the workspace, where the user wants that: checked one by one when nobody waits for anything else.
-
-What was found in a file holds as long as its text, its settings and the answers to everything that its analysis asked
-of other files stay the same, so that a save costs the check of what it changes.
-"""
+"""All files of the workspace, where the user wants that: checked one by one, in a process for that (``sweep.py``)."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from graphmend_lsp import check as core
-from graphmend_lsp.check import Analysis, ProgramView, RuntimePlace
-from graphmend_lsp.model.program import Caller
+from graphmend_lsp.check import Analysis, NoProgram
+from graphmend_lsp.finding import Internal
 from graphmend_lsp.profile.anchors import Measured
 from graphmend_lsp.project import files
-from graphmend_lsp.project.config import LoadedConfig
-from graphmend_lsp.project.relevant import Survey
 from graphmend_lsp.server import diagnostics, measured
 from graphmend_lsp.server.diagnostics import NOTHING, Listed
-from graphmend_lsp.server.documents import Checked, Document, Snapshot
+from graphmend_lsp.server.documents import Checked, Document
 from graphmend_lsp.server.progress import Progress
-from graphmend_lsp.server.settings import FileSettings
+from graphmend_lsp.server.sweep import Answer, Context, Question, Sweep, state_of
+from graphmend_lsp.server.sweeper import Ended, Stopped, Sweeper
 from graphmend_lsp.server.translate import path_of, uri_key, uri_of
 from graphmend_lsp.server.worker import SWEEP, URGENT
+from graphmend_lsp.settings import Settings
 
 if TYPE_CHECKING:
     from graphmend_lsp.server.session import GraphMendServer
@@ -39,44 +34,11 @@ _GATHER = 0.5
 Emit = Callable[[str, Listed], None]
 
 
-class _Asked:
-    """The program around a file, with a note of what its analysis asked and was told."""
-
-    def __init__(self, program: ProgramView) -> None:
-        self._program = program
-        self._answers: dict[tuple[str, tuple[Any, ...]], object] = {}
-
-    def source(self, module: str) -> tuple[str, str] | None:
-        return self._noted("source", module)
-
-    def module_name(self, path: str) -> tuple[str, bool]:
-        return self._noted("module_name", path)
-
-    def callers(self, path: str, functions: tuple[str, ...], named: tuple[str, ...]) -> tuple[Caller, ...]:
-        return self._noted("callers", path, functions, named)
-
-    def is_missing(self, package: str) -> bool:
-        return self._noted("is_missing", package)
-
-    def runtime(self, path: str) -> RuntimePlace:
-        return self._program.runtime(path)  # asked for edits only
-
-    def _noted(self, question: str, *about: Any) -> Any:
-        answer = self._answers[question, about] = getattr(self._program, question)(*about)
-        return answer
-
-    def holds(self, program: ProgramView) -> bool:
-        """Whether all that would be answered in the same way now."""
-        return all(getattr(program, name)(*about) == answer for (name, about), answer in self._answers.items())
-
-
 @dataclass(frozen=True)
 class _Known:
-    """What was found in a file, and by what."""
+    """What was found in a file, and how it is shown."""
 
-    state: tuple[int, int] | None
-    settings: FileSettings
-    asked: _Asked
+    answer: Answer
     shown: list[tuple[Measured, bool]]
     listed: Listed
 
@@ -86,10 +48,14 @@ class Whole:
 
     def __init__(self, server: GraphMendServer) -> None:
         self._server = server
-        self._survey = Survey()
+        self._sweeper = Sweeper()
+        self._here: Sweep | None = None
+        """Does the work in the analysis thread where no process can be started."""
         self._turn = asyncio.Lock()
         self._files: list[str] = []
         self._known: dict[str, _Known] = {}
+        self._deadly: dict[str, tuple[int, int] | None] = {}
+        """Files that ended the process, as they were then: not tried again."""
         self._changes = 0
         self._complete: object = None
         """The state of everything in which all files were last looked at."""
@@ -131,12 +97,14 @@ class Whole:
         state = self._state()
         unchanged = state == self._complete
         if not unchanged:
-            job = functools.partial(self._survey.files, self.roots, self._has_entries)
-            self._files = await server.in_thread(job)
+            found = await self._ask(Question(0, roots=self.roots))
+            if found is None:
+                return False
+            self._files = list(found.files)
             self._known = {path: self._known[path] for path in self._files if path in self._known}
             await server.analyses.call(functools.partial(self._load_profiles, tuple(self._files)), SWEEP)
         for number, path in enumerate(self._files):
-            if progress.cancelled or server.wire.is_shut_down:
+            if progress.cancelled or server.wire.is_shut_down or not self.roots:
                 return False
             uri = uri_of(path)
             if server.documents.find(uri) is not None:
@@ -155,10 +123,6 @@ class Whole:
         opened = frozenset(uri_key(document.uri) for document in self._server.documents)
         return self._server.project, self._server.analyses.generation, self._changes, opened
 
-    def _has_entries(self, path: str, config: LoadedConfig) -> bool:
-        """Whether the user names entries: then any file may have one."""
-        return bool(config.settings.entries or self._server.project.options_for(path).fields.get("entries"))
-
     def _load_profiles(self, paths: tuple[str, ...]) -> None:
         """Profiles of earlier sessions, which may have measured breaks in any of the files."""
         for path in paths:
@@ -166,58 +130,91 @@ class Whole:
 
     async def _look(self, path: str, progress: Progress | None, priority: int) -> _Known | None:
         """What is found in a file now; None, reported, if the check fails."""
-        server = self._server
+        if path in self._deadly and self._deadly[path] == state_of(path):
+            return None
         known = self._known.get(path)
-        buffers = server.documents.texts()
-        if known is not None:
-            holds = functools.partial(self._holds, path, known, buffers)
-            if await server.analyses.call(holds, priority):
-                return known
-        if progress is not None:
-            await progress.begin()
-        generation = server.analyses.generation
-        answer = await server.analyses.call(functools.partial(self._check, path, buffers, generation), priority)
+        answer = await self._ask(Question(0, path, has_answer=known is not None), progress)
         if answer is None:
             return None
-        known, checked = answer
-        self._known[path] = known
-        if checked is not None:
-            diagnostics.log(server, checked)
-        return known
+        for problem in answer.problems:
+            self._server.log_once(problem, types.MessageType.Warning)
+        for failure in answer.internal:
+            self._server.report_internal(failure)
+        if answer.failed:
+            return None
+        made = await self._server.analyses.call(functools.partial(self._listed, path, answer, known), priority)
+        if made is not None:
+            self._known[path] = made
+        return made
+
+    async def _ask(self, question: Question, progress: Progress | None = None) -> Answer | None:
+        """The answer; None, reported, where the process cannot give it, as often as it is tried."""
+        for last in (False, True):
+            try:
+                return await self._answer(question, progress)
+            except OSError as error:
+                self._server.log_once(f"the workspace is checked in the server itself: {error}")
+                self._here = self._here or Sweep()
+                return await self._answer_here(self._here, question)
+            except Stopped:
+                return None
+            except Ended as error:
+                if last:
+                    self._deadly[question.path] = state_of(question.path)
+                    what = "the process that checks the workspace"
+                    self._server.report_internal(Internal(question.path, None, what, f"it ended: {error}"))
+        return None
+
+    async def _answer(self, question: Question, progress: Progress | None) -> Answer:
+        if self._here is not None:
+            return await self._answer_here(self._here, question)
+        pending = self._sweeper.ask(question, *self._around())
+        await asyncio.wait((pending.begun, pending.answer), return_when=asyncio.FIRST_COMPLETED)
+        if progress is not None and pending.begun.done():
+            await progress.begin()
+        return await pending.answer
+
+    async def _answer_here(self, sweep: Sweep, question: Question) -> Answer:
+        context, buffers, _ = self._around()
+        question = replace(question, context=context, buffers=buffers, stale=True)
+        return await self._server.worker.run(functools.partial(sweep.answer, question), SWEEP)
+
+    def _around(self) -> tuple[Context, dict[str, str], object]:
+        """What a file is checked in."""
+        project = self._server.project
+        context = Context(project.roots, project.options, project.folders)
+        return context, self._server.documents.texts(), (self._server.analyses.generation, self._changes)
+
+    def kill(self) -> None:
+        """The client is gone; called from any thread."""
+        self._sweeper.kill()
 
     # -- in the worker -----------------------------------------------------------------------------
 
-    def _holds(self, path: str, known: _Known, buffers: Mapping[str, str]) -> bool:
-        project = self._server.project
-        project.see(buffers)
-        settings = project.settings(path)
-        return (
-            known.state == _state_of(path)
-            and known.settings == settings
-            and known.shown == measured.profiles_of(self._server, path)
-            and known.asked.holds(project.program(path, settings.settings))
-        )
-
-    def _check(self, path: str, buffers: Mapping[str, str], generation: int) -> tuple[_Known, Checked | None]:
-        server, project = self._server, self._server.project
-        project.see(buffers)
-        state, settings = _state_of(path), project.settings(path)
-        program = _Asked(project.program(path, settings.settings))
+    def _listed(self, path: str, answer: Answer, known: _Known | None) -> _Known:
+        """The diagnostics of a file, with what was measured in it."""
+        server = self._server
         shown = measured.profiles_of(server, path)
-        try:
-            text = files.read(path).text
-        except files.SourceError:  # gone meanwhile, or no text: nothing to show
-            snapshot = Snapshot(uri_of(path), None, "", server.client.encoding)
-            return _Known(state, settings, program, shown, Listed(snapshot, [], NOTHING)), None
+        if answer.same and known is not None:
+            if known.shown == shown:
+                return known
+            answer = known.answer
+        text = answer.text
+        if shown and not text:
+            try:
+                text = files.read(path).text
+            except files.SourceError:
+                shown = []
         item = types.TextDocumentItem(uri_of(path), "python", 0, text)
         document = Document(item, server.client.encoding)
         document.advance(None)  # what is not open has no version
-        if settings.excluded:
-            analysis = Analysis(path, text, (), ())
+        analysis = Analysis(path, text, answer.findings, (), internal=answer.internal)
+        checked = Checked(document.snapshot, analysis, NoProgram(), Settings(), 0, answer.problems)
+        if not (answer.findings or shown):
+            listed = Listed(document.snapshot, [], NOTHING)
         else:
-            analysis = core.check(text, path, program=program, settings=settings.settings)
-        checked = Checked(document.snapshot, analysis, program, settings.settings, generation, settings.problems)
-        return _Known(state, settings, program, shown, diagnostics.listed(server, document, checked)), checked
+            listed = diagnostics.listed(server, document, checked)
+        return _Known(answer, shown, listed)
 
     # -- sent without being asked for --------------------------------------------------------------
 
@@ -232,6 +229,8 @@ class Whole:
     def again(self, _: Document | None = None) -> None:
         """Something has changed: look again, in place of what is under way."""
         self._changes += 1
+        if not self.roots:
+            self._sweeper.end()
         if self._send is None or not (self.roots or self._sent):
             return
         if self._task is not None:
@@ -252,11 +251,3 @@ class Whole:
             for uri in [uri for uri in self._sent if uri not in seen]:
                 del self._sent[uri]
                 send(uri, [])
-
-
-def _state_of(path: str) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return found.st_mtime_ns, found.st_size

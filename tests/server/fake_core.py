@@ -1,8 +1,8 @@
 """The server with a core that finds what its words say, so that the server's part can be tested exactly.
 
 ``safe_break``, ``defer_break``, ``unsafe_break``, ``refused_break``, ``creating_break`` are findings; their fix
-writes ``mended``.  ``noise`` prints, ``boom`` raises, ``slow`` takes a second, ``mistake`` is an error of ours in one
-rule.
+writes ``mended``.  ``noise`` prints, ``boom`` raises, ``slow`` takes a second, ``endless`` hours, ``deadly`` ends the
+process, ``mistake`` is an error of ours in one rule, ``pid to FILE`` writes the process's number there.
 """
 
 from __future__ import annotations
@@ -35,10 +35,17 @@ def check(text: str, path: str = "<stdin>", *, settings: Any = None, previous: A
         os.write(1, b"noise on descriptor 1\n")
         child = "print('noise of a child', flush=True); input()"  # it must not get our input, either
         subprocess.run([sys.executable, "-c", child], check=False, stderr=subprocess.DEVNULL)
+    if place := re.search(r"pid to (\S+)", text):
+        with open(place[1], "a", encoding="utf-8") as stream:
+            stream.write(f"{os.getpid()} ")
     if "boom" in text:
         raise RuntimeError("the core is broken")
     if "slow" in text:
         time.sleep(1.0)
+    if "endless" in text:
+        time.sleep(10_000.0)
+    if "deadly" in text:
+        os._exit(3)
     if "syntax error" in text:
         return Analysis(path, text, previous.findings if previous else (), (Problem(path, 1, "invalid syntax"),))
     index = LineIndex(text)
@@ -85,6 +92,9 @@ def mend(text: str, path: str = "<stdin>", *, settings: Any = None, accept: Any,
 
 if __name__ == "__main__":
     core.check, core.resolve, core.mend = check, resolve, mend  # type: ignore[assignment]
-    from graphmend_lsp.server.app import main
+    from graphmend_lsp.server import app, sweep, sweeper
 
-    sys.exit(main(sys.argv[1:]))
+    if sys.argv[1:] == ["sweep"]:
+        sweep.main()
+    sweeper.command = lambda: [os.environ.get("FAKE_SWEEPER", sys.executable), __file__, "sweep"]
+    sys.exit(app.main(sys.argv[1:]))

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
+REPOSITORY = Path(__file__).parents[2]
 ALL = {"workspaceDiagnostics": "all"}
 FOUND = "import torch\nsafe_break\n"
 
@@ -112,19 +117,110 @@ def test_pulled_in_parts(editor, tree):
     assert len(parts) == 2 and sum(map(len, parts)) == 42
 
 
-def test_who_waits_comes_first(editor, tree):
-    for number in range(6):
-        (tree / f"s{number}.py").write_text("import torch\nslow safe_break\n")
+def test_who_waits_does_not_wait_for_it(editor, tree):
+    (tree / "s.py").write_text("import torch\nendless safe_break\n")
     wire = editor("vscode", folders=(tree,), configuration={tree.as_uri(): ALL})
     other = (tree / "other.py").as_uri()
-    number = wire.begin_pull_all()
-    wire.wait_for("$/progress")
+    wire.begin_pull_all()
+    wire.wait_for("$/progress", lambda p: p["value"].get("message") == "s.py")
     wire.open(other, "safe_break\n")
-    begun = time.monotonic()
     assert len(wire.pull(other)["items"]) == 1
     assert wire.hover(other, 0, 2) is not None
-    assert time.monotonic() - begun < 3  # two files at most, not all six
-    assert len(wire.reply(number)["items"]) == 8
+    wire.request("shutdown")
+    wire.notify("exit")
+    assert wire.wait() == 0
+
+
+def test_no_process_for_open_files_only(editor, tree):
+    (tree / "p.py").write_text(f"import torch\npid to {tree / 'pids'}\n")
+    wire = editor("vscode", folders=(tree,))
+    wire.pull_all()
+    assert not (tree / "pids").exists()
+
+
+def _runs(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    with open(f"/proc/{pid}/stat") as stat:
+        return stat.read().rpartition(")")[2].split()[0] != "Z"
+
+
+def _ends(pid):
+    deadline = time.monotonic() + 20
+    while _runs(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not _runs(pid)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc"), reason="looks into /proc")
+@pytest.mark.parametrize("how", ["exit", "killed", "pipe", "switched off"])
+def test_the_process_ends(editor, tree, how):
+    (tree / "p.py").write_text(f"import torch\npid to {tree / 'pids'}\n")
+    said: dict[str, object] = {tree.as_uri(): ALL}
+    wire = editor("neovim", folders=(tree,), configuration=said)
+    _published(wire, tree / "pkg" / "b.py")  # behind p.py
+    (pid,) = map(int, (tree / "pids").read_text().split())
+    assert pid != wire.process.pid and _runs(pid)
+    if how == "exit":
+        wire.request("shutdown")
+        wire.notify("exit")
+        assert wire.wait() == 0
+    elif how == "killed":
+        wire.process.kill()
+    elif how == "pipe":
+        wire.end()
+    else:
+        said[tree.as_uri()] = {}
+        wire.notify("workspace/didChangeConfiguration", {"settings": None})
+    assert _ends(pid)
+    if how == "switched off":  # and is there again when it is wanted
+        assert _published(wire, tree / "pkg" / "b.py") == {tree / "pkg" / "b.py": 0}
+        said[tree.as_uri()] = ALL
+        wire.notify("workspace/didChangeConfiguration", {"settings": None})
+        assert _published(wire, tree / "pkg" / "b.py") == {tree / "pkg" / "b.py": 1}
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc"), reason="looks into /proc")
+def test_a_file_that_ends_the_process(editor, tree):
+    """As what makes Python itself crash: the others are checked all the same, and it is said once."""
+    deadly = tree / "a0.py"
+    deadly.write_text(f"import torch\ndeadly\npid to {tree / 'pids'}\n")
+    wire = editor("neovim", folders=(tree,), configuration={tree.as_uri(): ALL})
+    assert _published(wire, tree / "a.py", tree / "pkg" / "b.py") == {tree / "a.py": 1, tree / "pkg" / "b.py": 1}
+    assert "exit status 3" in wire.wait_for("window/showMessage")["message"]
+    (tree / "a.py").write_text(FOUND * 2)
+    wire.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": (tree / "a.py").as_uri(), "type": 2}]})
+    assert _published(wire, tree / "a.py") == {tree / "a.py": 2}
+    assert len((tree / "pids").read_text().split()) == 2  # tried twice, and left alone as long as it stays the same
+    deadly.write_text(FOUND)
+    wire.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": deadly.as_uri(), "type": 2}]})
+    assert _published(wire, deadly) == {deadly: 1}
+    assert wire.seen("window/showMessage") == []
+
+
+def test_without_a_process(editor, tree, monkeypatch):
+    """Where none can be started, the server does the work."""
+    monkeypatch.setenv("FAKE_SWEEPER", str(tree / "nowhere"))
+    wire = editor("neovim", folders=(tree,), configuration={tree.as_uri(): ALL})
+    assert _published(wire, tree / "a.py", tree / "pkg" / "b.py") == {tree / "a.py": 1, tree / "pkg" / "b.py": 1}
+    (tree / "a.py").write_text(FOUND * 2)
+    wire.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": (tree / "a.py").as_uri(), "type": 2}]})
+    assert _published(wire, tree / "a.py") == {tree / "a.py": 2}
+    assert len([m for m in wire.seen("window/logMessage") if "nowhere" in m["message"]]) == 1
+
+
+@pytest.mark.parametrize("flags", [[], ["-I"], ["-I", "-S"]])
+def test_it_is_started_as_the_server_was(tmp_path, flags):
+    """With the modules that the server has, wherever these come from, and with nothing of the folder's."""
+    (tmp_path / "queue.py").write_text("raise SystemExit('not this one')\n")
+    code = (
+        f"import sys; sys.path[:] = {[str(REPOSITORY), *filter(None, sys.path)]!r};"
+        "from graphmend_lsp.server import sweeper; import subprocess;"
+        "sys.exit(subprocess.run(sweeper.command(), input=b'').returncode)"
+    )
+    assert subprocess.run([sys.executable, *flags, "-c", code], cwd=tmp_path, check=False).returncode == 0
 
 
 def test_a_cancelled_request(editor, tree, response_error):

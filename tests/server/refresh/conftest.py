@@ -112,8 +112,7 @@ class World:
                 stale = each.stale(current)
                 part = now.named(each.report.entry) if each.report.path == name else None
                 if part is not None and Path(name) in self.buffers:
-                    label = headline(each.report) + " (stale)" * stale
-                    shown.hints.setdefault(uri, []).append((part.span.line - 1, label))
+                    shown.hints.setdefault(uri, []).append((part.span.line - 1, headline(each.report), stale))
                 for site in each.report.original.sites if each.report.original and uri in shown.diagnostics else ():
                     line = each.line(name, site.line, now) if site.path == name else None
                     if line is not None:
@@ -240,7 +239,8 @@ class Mirror:
             self.shown.lenses[uri] = sorted(rows)
 
     def ask_hints(self, uri: str) -> None:
-        rows = [(each["position"]["line"], each["label"]) for each in self.wire.hints(uri) or ()]
+        labels = [(each["position"]["line"], each["label"]) for each in self.wire.hints(uri) or ()]
+        rows = [(line, label.replace("(stale)", "").strip(), "(stale)" in label) for line, label in labels]
         self.shown.hints.pop(uri, None)
         if rows:
             self.shown.hints[uri] = sorted(rows)
