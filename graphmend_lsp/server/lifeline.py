@@ -30,13 +30,16 @@ def _exists_on_windows(pid: int) -> bool:
         return True
     import ctypes
 
-    synchronize, timed_out = 0x00100000, 0x00000102
+    synchronize, signaled, access_denied = 0x00100000, 0, 5
     kernel = ctypes.WinDLL("kernel32", use_last_error=True)
+    kernel.OpenProcess.restype = ctypes.c_void_p  # a handle is as wide as a pointer
+    kernel.WaitForSingleObject.argtypes = (ctypes.c_void_p, ctypes.c_ulong)
+    kernel.CloseHandle.argtypes = (ctypes.c_void_p,)
     handle = kernel.OpenProcess(synchronize, False, pid)
     if not handle:
-        return ctypes.get_last_error() == 5  # access denied: it is there
+        return ctypes.get_last_error() == access_denied  # it is there
     try:
-        return kernel.WaitForSingleObject(handle, 0) == timed_out
+        return kernel.WaitForSingleObject(handle, 0) != signaled  # in doubt it is there: the pipe will tell
     finally:
         kernel.CloseHandle(handle)
 
