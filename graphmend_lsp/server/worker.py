@@ -14,7 +14,11 @@ from typing import TypeVar
 T = TypeVar("T")
 
 _GARBAGE = 300_000
-"""So many blocks of memory more than after the last search are worth another one."""
+"""So many blocks of memory more than after the last search are worth another one, as soon as nobody wants anything."""
+_MUCH = 10 * _GARBAGE
+"""So many are worth one between two jobs."""
+_REST = 0.5
+"""Seconds without a job after which nobody is expected to want something in a moment."""
 URGENT, BACKGROUND, SWEEP = 0, 1, 2
 
 _STACK_BYTES = 64 * 1024 * 1024
@@ -92,8 +96,14 @@ class Worker:
     def _loop(self) -> None:
         known = sys.getallocatedblocks()
         while True:
-            _, _, work = self._jobs.get()
-            work()
-            if self._jobs.empty() and sys.getallocatedblocks() > known + _GARBAGE:
+            more = sys.getallocatedblocks() - known
+            try:
+                if more > _MUCH:
+                    raise queue.Empty
+                _, _, work = self._jobs.get(timeout=_REST if more > _GARBAGE else None)
+            except queue.Empty:
                 gc.collect()
                 known = sys.getallocatedblocks()
+            else:
+                work()
+                del work  # with all that it holds
