@@ -147,9 +147,10 @@ class Base:
 
         TorchDynamo may take the value of one that is not from the call.
         """
+        if value.kind is not Kind.TENSOR or value.mixed or not value.roots:
+            return False
         made = self.engine.made_of_numbers
-        roots = value.roots
-        return value.kind is Kind.TENSOR and bool(roots) and all(r[0] == "op" and r[1] not in made for r in roots)
+        return all(root[0] == "op" and root[1] not in made for root in value.roots)
 
     def flow(self, kind: str, value: Value | None, node: ast.expr | ast.stmt) -> None:
         roots = all_roots(value)

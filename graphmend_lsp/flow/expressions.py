@@ -438,8 +438,9 @@ class Expressions(Narrowing):
         for part in parts:
             if isinstance(part, ast.Slice):
                 for bound in (part.lower, part.upper, part.step):
-                    if bound is not None and self.eval(bound).kind is Kind.TENSOR:
-                        self.host_read("index", bound, "slice", self.facts.values[id(bound)])
+                    value = PYTHON if bound is None else self.eval(bound)
+                    if bound is not None and value.kind is Kind.TENSOR and not value.mixed:
+                        self.host_read("index", bound, "slice", value)
                 values.append(Value(Kind.PYTHON, dtype="slice"))
             elif isinstance(part, ast.Starred):
                 values.append(self.element_of(self.eval(part.value)))

@@ -44,4 +44,6 @@ def flag(event: Event) -> Flag | None:
     node = event.node
     if isinstance(node, ast.ClassDef):
         return Flag(node, f"class `{node.name}` is made at each call; torch.compile splits the graph here")
+    if isinstance(node, ast.Attribute):
+        return Flag(node, f"setting `{source(event, node)}` cannot be traced; torch.compile splits the graph here")
     return Flag(node, f"`{source(event, node)}` builds or trains; torch.compile splits the graph here")
