@@ -26,12 +26,18 @@ export const look = {
     await vs.settings({ "graphmend.ignore": null });
     await vs.squiggle("warning", 30);
 
-    // a statement more, typed; then the middle of a statement
+    // a statement more, typed
     await vs.goto(33, 9);
     await vs.type("print(logits)\n");
     await vs.squiggle("warning", 33);
+
+    // the middle of a statement: what else parses keeps its findings, but nothing says any more that it is compiled
+    await vs.goto(41, 5);
     await vs.type("x = (");
-    await vs.squiggle("warning", 26);
+    await vs.squiggle("info", 26);
+    await vs.noSquiggle("warning");
+    await vs.command("GraphMend: Show Output");
+    await vs.outputHas("invalid syntax");
     await vs.shot("typed");
 
     // what changes on disk counts as well
@@ -41,7 +47,6 @@ export const look = {
     await vs.squiggle("warning", 6);
     await vs.lens("Profile on GPU", 5);
 
-    await vs.command("GraphMend: Show Output");
     await vs.outputHas("interpreter of the server: Python 3");
     await vs.shot("output");
     await vs.notifications();
