@@ -605,6 +605,12 @@ def _params(schema: Schema, method: bool) -> list[str]:
     return [n for n in names if n != "self"] if method else ["input" if n == "self" else n for n in names]
 
 
+_TENSOR_TAKEN = {("full", "fill_value")}
+"""Numbers in the schema for which Python takes a tensor, too, and does not read it (measured, 2.13)."""
+_READ_AS_NUMBER = {"narrow": "start"}
+"""An overload takes a tensor there, and reads it (measured, 2.13)."""
+
+
 def _numbers(schemas: list[Schema], method: bool) -> list[str]:
     """Arguments that are numbers, or lists of numbers, in every overload that has them."""
     plain: dict[str, bool] = {}
@@ -680,7 +686,8 @@ def schema_fact(name: str, schemas: list[Schema], method: bool, writes_to: str) 
     if any(a.name == "dtype" for s in plain for a in s.arguments):
         result["dtype_argument"] = True
     result["params"] = max((_params(s, method) for s in plain), key=len)
-    numbers = _numbers(plain, method)
+    numbers = [each for each in _numbers(plain, method) if (name, each) not in _TENSOR_TAKEN]
+    numbers += [_READ_AS_NUMBER[name]] if name in _READ_AS_NUMBER else []
     if numbers:
         result["numbers"] = numbers
     variants: list[Fact] = []

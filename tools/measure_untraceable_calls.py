@@ -117,6 +117,9 @@ builtins.dir: dir(ints_of)
 builtins.hash: hash('a')
 builtins.id: id(ints)
 builtins.memoryview: memoryview(b'')
+builtins.bytes: bytes(ints)
+builtins.bytearray: bytearray(2)
+builtins.max key: max([x, y], key=len)
 builtins.__import__: __import__('math')
 io.BytesIO
 io.StringIO
@@ -126,6 +129,8 @@ json.dump: json.dump({'a': 1}, text)
 pickle.dumps: pickle.dumps(1)
 pickle.loads: pickle.loads(pickled)
 copy.copy: copy.copy(ints)
+copy.copy object: copy.copy(ints_of)
+copy.copy module: copy.copy(linear)
 copy.deepcopy: copy.deepcopy(ints)
 gc.collect
 gc.disable
@@ -148,6 +153,7 @@ inspect.currentframe
 inspect.signature: inspect.signature(function)
 inspect.getsource: inspect.getsource(json.dumps)
 inspect.isfunction: inspect.isfunction(function)
+inspect.getmembers: inspect.getmembers(ints_of)
 threading.Lock
 threading.RLock
 threading.Event
@@ -178,7 +184,19 @@ decimal.Decimal: decimal.Decimal(1)
 fractions.Fraction: fractions.Fraction(1)
 statistics.mean: statistics.mean(ints)
 heapq.heappush: heapq.heappush(ints, 1)
+heapq.heappop: heapq.heappop([1, 2])
+heapq.heapify: heapq.heapify([2, 1])
+heapq.heappushpop: heapq.heappushpop([1, 2], 1)
+heapq.heapreplace: heapq.heapreplace([1, 2], 1)
+heapq.nlargest: heapq.nlargest(1, ints)
+heapq.nsmallest: heapq.nsmallest(1, ints)
 bisect.bisect: bisect.bisect(ints, 1)
+bisect.bisect_left: bisect.bisect_left(ints, 1)
+bisect.bisect_right: bisect.bisect_right(ints, 1)
+bisect.insort: bisect.insort([1, 2], 1)
+bisect.insort_left: bisect.insort_left([1, 2], 1)
+bisect.insort_right: bisect.insort_right([1, 2], 1)
+types.SimpleNamespace: types.SimpleNamespace(a=1)
 atexit.register: atexit.register(function)
 signal.getsignal: signal.getsignal(2)
 resource.getrusage: resource.getrusage(0)
@@ -194,6 +212,7 @@ torch.random.get_rng_state
 torch.random.set_rng_state: torch.random.set_rng_state(state)
 torch.random.fork_rng: with torch.random.fork_rng(): pass
 torch.Generator
+generator=: torch.rand(2, generator=generator)
 torch.set_num_threads: torch.set_num_threads(1)
 torch.get_num_threads
 torch.set_num_interop_threads: torch.set_num_interop_threads(1)
@@ -207,6 +226,25 @@ torch.use_deterministic_algorithms: torch.use_deterministic_algorithms(False)
 torch.use_deterministic_algorithms warn_only: torch.use_deterministic_algorithms(False, warn_only=True)
 torch.are_deterministic_algorithms_enabled
 torch.is_inference_mode_enabled
+torch.get_float32_matmul_precision
+torch.get_deterministic_debug_mode
+torch.is_deterministic_algorithms_warn_only_enabled
+torch.is_warn_always_enabled
+torch.is_anomaly_enabled
+torch.set_anomaly_enabled: torch.set_anomaly_enabled(False)
+torch.result_type: torch.result_type(x, 1)
+torch.can_cast: torch.can_cast(torch.float32, torch.int32)
+torch.promote_types: torch.promote_types(torch.float32, torch.float16)
+torch.typename: torch.typename(x)
+torch.is_same_size: torch.is_same_size(x, x)
+torch.is_conj: torch.is_conj(x)
+torch.is_inference: torch.is_inference(x)
+torch.is_storage: torch.is_storage(x)
+torch.is_tensor: torch.is_tensor(x)
+torch.is_floating_point: torch.is_floating_point(x)
+torch.is_complex: torch.is_complex(x)
+torch.numel: torch.numel(x)
+torch.utils.data.get_worker_info
 torch.is_grad_enabled
 torch.is_autocast_enabled
 torch.autograd.grad: torch.autograd.grad((w * x).sum(), w)
@@ -238,6 +276,13 @@ torch.cuda.manual_seed: torch.cuda.manual_seed(0)
 torch.cuda.manual_seed_all: torch.cuda.manual_seed_all(0)
 torch.backends.cudnn.is_available
 torch.backends.mps.is_available
+torch.backends.cuda.is_built
+torch.backends.mkl.is_available
+torch.backends.cuda.flash_sdp_enabled
+torch.backends.cuda.mem_efficient_sdp_enabled
+torch.backends.cuda.math_sdp_enabled
+torch.cuda.is_bf16_supported
+torch.cuda.is_initialized
 torch.backends.cudnn.flags: with torch.backends.cudnn.flags(enabled=False): pass
 torch.backends.cuda.sdp_kernel: with torch.backends.cuda.sdp_kernel(): pass
 torch.backends.mkldnn.flags: with torch.backends.mkldnn.flags(enabled=False): pass
@@ -307,6 +352,8 @@ Tensor.resize_as_: (x + 1).resize_as_(x[:2])
 Tensor.set_: (x + 1).set_(x)
 Tensor.share_memory_: (x + 1).share_memory_()
 Tensor.is_shared: x.is_shared()
+Tensor.is_same_size: x.is_same_size(x)
+Tensor.is_set_to: x.is_set_to(x)
 Tensor.is_pinned: x.is_pinned()
 Tensor.random_: (x + 1).random_()
 Tensor.uniform_: (x + 1).uniform_()
@@ -349,6 +396,11 @@ Storage.tolist: x.untyped_storage().tolist()
 Storage.cpu: x.untyped_storage().cpu()
 Optimizer.step: optimizer.step()
 Optimizer.zero_grad: optimizer.zero_grad()
+Module.requires_grad_: linear.requires_grad_(False)
+Module.train: linear.train()
+Module.zero_grad: linear.zero_grad()
+Module.to: linear.to('cpu')
+Module.state_dict: linear.state_dict()
 Generator.manual_seed: generator.manual_seed(0)
 Generator.seed: generator.seed()
 Generator.initial_seed: generator.initial_seed()
@@ -383,6 +435,7 @@ torch.nn.BCEWithLogitsLoss
 torch.nn.NLLLoss
 numpy.prod: np.prod(x.shape)
 numpy.sqrt of a number: np.sqrt(2.0)
+numpy number: float(np.sqrt(2.0))
 numpy.log of a number: np.log(2.0)
 numpy.interp: np.interp(1.0, [1.0, 2.0], [1.0, 2.0])
 numpy.searchsorted: np.searchsorted(np.arange(3), 1)
@@ -422,7 +475,7 @@ SOURCE = '''
 import asyncio, atexit, base64, bisect, concurrent.futures, contextlib, copy, datetime, decimal, fractions, functools
 import gc, glob, hashlib, heapq, importlib, inspect, io, itertools, json, logging, math, operator, os, pathlib, pickle
 import platform, queue, random, re, secrets, shutil, signal, socket, statistics, string, struct, subprocess, sys
-import tempfile, textwrap, threading, time, timeit, traceback, uuid, warnings, weakref, zlib
+import tempfile, textwrap, threading, time, timeit, traceback, types, uuid, warnings, weakref, zlib
 try:
     import resource
 except ImportError:
@@ -452,6 +505,7 @@ def disabled_too(a): return a
 def ignored(a): return a
 @torch.jit.unused
 def unused(a): return a
+linear = torch.nn.Linear(4, 4)
 lstm, gru, rnn, cell = torch.nn.LSTM(4, 4), torch.nn.GRU(4, 4), torch.nn.RNN(4, 4), torch.nn.LSTMCell(4, 4)
 attention, layer = torch.nn.MultiheadAttention(4, 1), torch.nn.TransformerEncoderLayer(4, 1)
 def fn(x):

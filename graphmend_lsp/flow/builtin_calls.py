@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from graphmend_lsp.flow import host
+from graphmend_lsp.flow import host, tensors
 from graphmend_lsp.flow.call_base import Arguments, short
 from graphmend_lsp.flow.expressions import BOOL, INT, STR
 from graphmend_lsp.flow.methods import Methods
@@ -79,7 +79,13 @@ class Builtins(Methods):
             return container(element=self.element_of(first), type_name="list")
         if name in ("abs", "round", "pow", "divmod") and first is not None:
             return (
-                changed(first, const=MISSING, truth=None, roots=frozenset({("op", id(node))}))
+                changed(
+                    first,
+                    const=MISSING,
+                    truth=None,
+                    roots=frozenset({("op", id(node))}),
+                    dtype=None if tensors.is_known_float(first) else first.dtype,
+                )
                 if first.kind is Kind.TENSOR
                 else PYTHON
             )
@@ -104,7 +110,7 @@ class Builtins(Methods):
         if first is None:
             return constant({"int": 0, "float": 0.0, "bool": False}.get(name, 0))
         if first.kind is Kind.TENSOR and first.null is not Null.ALWAYS:
-            if first.array and self.eager:
+            if (first.array and self.eager) or self.known_float(first):
                 return number(name)
             self.host_read("extract", node, name, first)
             return Value(Kind.SCALAR, why=first.why, dtype=name)
@@ -176,7 +182,11 @@ class Builtins(Methods):
         if key is not None and key.null is not Null.ALWAYS and arguments.values:
             compared = arguments.values[0] if len(arguments.values) == 1 else container(tuple(arguments.values))
             self.sorted_by(node, compared, key)
-            return self.element_of(compared)
+            found = self.element_of(compared)
+            if len(arguments.values) == 1 and name != "sum" and ("sort", id(node)) not in self.events:
+                if holds_tensor(found) or _is_view(node.args[0]):  # plain numbers and strings are folded
+                    self.host_call("builtins.max key", node)
+            return found
         if name == "sum" and arguments.values:
             items = [self.element_of(arguments.values[0]), *arguments.values[1:]]
         found = next((v for v in items if v.kind is Kind.TENSOR), None)
@@ -319,17 +329,43 @@ class Builtins(Methods):
             if not made:
                 return PYTHON
         why = arrays[0].why if arrays else self.why(node, f"`{short(self.source(node))}` is traced as a tensor")
-        return Value(Kind.TENSOR, why=why, roots=frozenset({("op", id(node))}), array=True)
+        dtype = tensors.NUMPY_FLOAT if _makes_known_float(last, arguments) else None
+        return Value(Kind.TENSOR, why=why, roots=frozenset({("op", id(node))}), array=True, dtype=dtype)
+
+
+def _makes_known_float(function: str, arguments: Arguments) -> bool:
+    """Whether a function of numpy gets numbers only and gives a float, as far as is known."""
+    given = arguments.all()
+    if not given or not all(
+        tensors.is_known_float(v) or (v.kind is Kind.PYTHON and v.dtype not in ("ndarray", "size")) for v in given
+    ):
+        return False
+    if function in host.FLOAT_FUNCTIONS:
+        return True
+    return function in host.NUMBER_FUNCTIONS and any(v.dtype not in ("int", "bool") for v in given)
 
 
 def _measured_as(name: str, arguments: Arguments) -> str:
     """The name of a call in the table of those that are not traced."""
     if name in ("copy.copy", "copy.deepcopy") and arguments.values:
-        if arguments.values[0].kind is Kind.TENSOR:
+        first = arguments.values[0]
+        if first.kind is Kind.TENSOR:
             return f"Tensor.__{name.rpartition('.')[2]}__"
+        if name == "copy.copy" and not (first.kind is Kind.CONTAINER and first.dtype in ("list", "dict", "set")):
+            return "copy.copy module" if first.kind is Kind.MODULE else "copy.copy object"
     if name.startswith("torch.use_deterministic_algorithms") and "warn_only" in arguments.keywords:
         return f"{name} warn_only"
     return name
+
+
+def _is_view(node: ast.expr) -> bool:
+    """``d.items()``, ``zip(...)``: iterated over without a list of it."""
+    if not isinstance(node, ast.Call):
+        return False
+    called = node.func
+    if isinstance(called, ast.Attribute):
+        return called.attr in ("items", "values") and not node.args
+    return isinstance(called, ast.Name) and called.id in ("zip", "enumerate")
 
 
 _EMPTY = {"builtins.list": "list", "builtins.dict": "dict", "builtins.set": "set"}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from graphmend_lsp.flow import tensors
 from graphmend_lsp.flow.expressions import Expressions
+from graphmend_lsp.flow.untraceable import untraceable
 from graphmend_lsp.flow.values import NONE, PYTHON, UNKNOWN, Closure, Kind, Value, tensor
 
 
@@ -41,6 +43,10 @@ class CallBase(Expressions):
         if node is self.discarded:
             return UNKNOWN
         return self.engine.invoke(closure, arguments.values, arguments.keywords, node, self, exact=arguments.exact)
+
+    def known_float(self, value: Value) -> bool:
+        """Whether a number can be taken out of what numpy made of numbers, in this release."""
+        return tensors.is_known_float(value) and untraceable("numpy number", self.engine.release) is None
 
     def unknown_call(self, arguments: Arguments, node: ast.Call) -> Value:
         for value in arguments.all():

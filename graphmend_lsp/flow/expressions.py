@@ -153,7 +153,7 @@ class Expressions(Narrowing):
             dtype, shape = ("bool" if both else tensors.promote(operands)), tensors.shape_of(operands, ("op", id(node)))
         else:
             dtype, shape = tensors.promote(operands), tensors.shape_of(operands, ("op", id(node)))
-            if isinstance(op, ast.Div) and not tensors.is_floating(dtype):
+            if isinstance(op, ast.Div) and dtype != tensors.NUMPY_FLOAT and not tensors.is_floating(dtype):
                 dtype = None
         unknown = any(v.kind is Kind.UNKNOWN for v in operands)
         self.note_made(node, operands)
@@ -486,7 +486,7 @@ class Expressions(Narrowing):
 
     def _tensor_item(self, value: Value, index: Value, node: ast.Subscript) -> Value:
         parts = index.elements if index.elements is not None and index.dtype == "tuple" else (index,)
-        masks = [p for p in parts if p.kind is Kind.TENSOR and p.dtype == "bool"]
+        masks = [p for p in parts if (p.kind is Kind.TENSOR and p.dtype == "bool") or is_list_of_flags(p)]
         advanced = any(p.kind in (Kind.TENSOR, Kind.CONTAINER, Kind.UNKNOWN) for p in parts)
         if masks and isinstance(node.ctx, ast.Load):
             self.host_read("dynamic", node, "x[mask]", value)
@@ -765,6 +765,14 @@ def _join2(a: Value | None, b: Value | None) -> Value | None:
     if a is None or b is None:
         return a or b
     return join(a, b)
+
+
+def is_list_of_flags(index: Value) -> bool:
+    """``[True, False]``, ``[n > 0 for n in sizes]``: torch takes it for a mask."""
+    if index.kind is not Kind.CONTAINER or index.dtype != "list":
+        return False
+    items = index.elements or ((index.element,) if index.element is not None else ())
+    return bool(items) and all(item.kind is Kind.PYTHON and item.dtype == "bool" for item in items)
 
 
 def _python_items(value: Value) -> bool:

@@ -148,6 +148,18 @@ ARRAY_FUNCTIONS = frozenset(
     "trunc unique var vdot where".split()
 )
 """Functions of numpy whose result TorchDynamo traces as an array, even that of plain numbers (measured, 2.13)."""
+NUMBER_FUNCTIONS = frozenset(
+    "abs absolute add around array asarray ceil clip copysign fabs fix floor floor_divide fmax fmin fmod maximum "
+    "minimum mod multiply negative positive pow power remainder rint round sign subtract trunc".split()
+)
+"""Functions of numpy that give a float for a float; what they make of plain numbers has a value while tracing."""
+FLOAT_FUNCTIONS = frozenset(
+    "acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh cbrt cos cosh deg2rad degrees divide exp exp2 expm1 "
+    "float_power hypot log log10 log1p log2 rad2deg radians reciprocal sin sinc sinh sqrt square tan tanh "
+    "true_divide".split()
+)
+"""The same, where the result of an int counts as a float, too."""
+CONSTANTS = frozenset(f"{module}.{name}" for module in ("math", "numpy") for name in ("pi", "e", "inf", "nan"))
 SILENT_REGISTRIES = ("reorderable_logging_functions", "ignore_logging_functions", "ignore_logger_methods")
 """Sets in ``torch._dynamo.config`` whose members do not break."""
 

@@ -261,6 +261,7 @@ class Methods(TorchCalls):
     def torch_module_method(self, receiver: Value, name: str, arguments: Arguments, node: ast.Call) -> Value:
         if name == "forward":
             return self.module_call(receiver, arguments, node)
+        self.host_call(f"Module.{name}", node)
         if name in ("append", "extend", "insert", "train", "eval", "to", "requires_grad_", "apply", *_REGISTER):
             if name in _REGISTER and self.self_stores is not None:
                 self._register(arguments, node)

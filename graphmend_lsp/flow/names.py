@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphmend_lsp.flow import parameters
+from graphmend_lsp.flow import host, parameters
 from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.state import State
 from graphmend_lsp.flow.values import (
@@ -162,6 +162,8 @@ class Names:
         known = self._external.get(dotted)
         if known is not None:
             return known
+        if dotted in host.CONSTANTS:
+            return number("float")
         self._external[dotted] = outside = Value(Kind.NAMESPACE, ref=dotted)
         value = self.lookup(dotted) or outside
         self._external[dotted] = value

@@ -93,6 +93,8 @@ def annotation(node: ast.expr, module: Module, resolve: Resolve, depth: int = 0)
         return Value(Kind.CONTAINER, dtype="dict")
     if dotted in ("torch.device", "torch.dtype", "torch.Size"):
         return Value(Kind.PYTHON, dtype="size" if name == "Size" else dotted)
+    if dotted == "torch.Generator":
+        return Value(Kind.PYTHON, dtype="Generator")
     found = resolve(node, module)
     if isinstance(found, tuple):
         return annotation(found[0], found[1], resolve, depth + 1)

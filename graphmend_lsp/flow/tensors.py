@@ -35,6 +35,8 @@ CASTS = {
 }
 
 
+NUMPY_FLOAT = "numpy float"
+"""The dtype token of what numpy makes of plain numbers: an array whose float is known while tracing."""
 SPREADING = frozenset("expand expand_as broadcast_to broadcast_tensors as_strided unfold".split())
 _PARTS = frozenset("narrow select diagonal".split())
 _RELAID = frozenset("contiguous cumsum cumprod logcumsumexp masked_fill roll tril triu logsigmoid".split())
@@ -51,6 +53,11 @@ def is_floating(token: Any) -> bool:
     return token in FLOATS if isinstance(token, str) else isinstance(token, tuple) and token[:1] == ("floating",)
 
 
+def is_known_float(value: Value) -> bool:
+    """Whether it is what numpy makes of plain numbers, a float that is known while tracing."""
+    return value.kind is Kind.TENSOR and value.dtype == NUMPY_FLOAT and not value.mixed
+
+
 def promote(values: Iterable[Value]) -> Any:
     """dtype token of an arithmetic result, None where it is not known.
 
@@ -60,6 +67,8 @@ def promote(values: Iterable[Value]) -> Any:
     numbers: list[Value] = []
     for value in values:
         (tensors if value.kind is Kind.TENSOR else numbers).append(value)
+    if tensors and all(is_known_float(t) for t in tensors) and all(n.kind is Kind.PYTHON for n in numbers):
+        return NUMPY_FLOAT
     if not tensors or any(t.dtype is None or t.mixed or t.array for t in tensors):
         return None
     tokens = {t.dtype for t in tensors}

@@ -8,7 +8,7 @@ from typing import Any
 
 from graphmend_lsp.flow import host, tensors
 from graphmend_lsp.flow.call_base import Arguments, CallBase, short
-from graphmend_lsp.flow.expressions import INT, POINTER
+from graphmend_lsp.flow.expressions import INT, POINTER, is_list_of_flags
 from graphmend_lsp.flow.named_results import result_names
 from graphmend_lsp.flow.ops import OpFact, function_fact, method_fact, module_fact
 from graphmend_lsp.flow.values import (
@@ -48,10 +48,17 @@ class TorchCalls(CallBase):
         if fact is None:
             return self._unknown_torch(name, arguments, node)
         fact = tensors.decided(fact, arguments.values, arguments.keywords)
+        self._draws_from(arguments, node)
         first = arguments.values[0] if arguments.values else next(iter(arguments.keywords.values()), None)
         if fact.returns in ("tensor", "tensors") and name not in ("torch.tensor", "torch.as_tensor"):
             self.first_was_used(node)
         return self._op(fact, name, first, arguments, node, method=False)
+
+    def _draws_from(self, arguments: Arguments, node: ast.Call) -> None:
+        """A generator cannot be an argument in a graph."""
+        given = arguments.keywords.get("generator")
+        if given is not None and given.dtype == "Generator" and given.null is Null.NEVER:
+            self.host_call("generator=", node)
 
     def _unknown_torch(self, name: str, arguments: Arguments, node: ast.Call) -> Value:
         last = name.rpartition(".")[2]
@@ -243,6 +250,8 @@ class TorchCalls(CallBase):
             if given is None:
                 moved = all(v.dtype in ("str", "torch.device") for v in arguments.values) and not arguments.keywords
                 return source.dtype if source is not None and moved else None
+        if last in ("tensor", "as_tensor") and arguments.values and is_list_of_flags(arguments.values[0]):
+            return "bool"
         if last == "type_as" and arguments.values:
             return arguments.values[-1].dtype
         if given is not None and (fact.dtype_argument or last == "to"):
@@ -317,7 +326,10 @@ class TorchCalls(CallBase):
         if fact.kind == "attribute":
             return UNKNOWN
         fact = tensors.decided(fact, arguments.values, arguments.keywords)
-        if receiver.array and name in ("item", "tolist") and self.eager:
+        self._draws_from(arguments, node)
+        if (receiver.array and name in ("item", "tolist") and self.eager) or (
+            name == "item" and self.known_float(receiver)
+        ):
             return PYTHON
         if fact.metadata:
             return self._result(fact, name, receiver, [receiver], arguments, node)

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -58,6 +59,17 @@ class Normalised(nn.Module):
     def largest(self, y):
         return y.abs().max().item()  # GM401
 
+def integer_of_numpy(x: Tensor):
+    return x * int(np.floor(7 // 2))  # GM401
+
+
+def sum_of_numpy(x: Tensor):
+    return x * float(np.mean([1.0, 2.0]))  # GM401
+
+
+def rounded_up(x: Tensor):
+    return x * math.ceil(np.sqrt(x.shape[0]))  # GM401
+
 
 CASES = [
     ("item_in_arithmetic", [lambda: (torch.tensor([1.0, -2.0]),)]),
@@ -70,4 +82,7 @@ CASES = [
     ("through_the_host", [lambda: (torch.ones(4),)]),
     ("remade", [lambda: (torch.ones(4),)]),
     ("Normalised", [lambda: (torch.ones(2, 2),)]),
+    ("integer_of_numpy", [lambda: (torch.ones(2),)]),
+    ("sum_of_numpy", [lambda: (torch.ones(2),)]),
+    ("rounded_up", [lambda: (torch.ones(2),)]),
 ]

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -40,6 +41,16 @@ class Head(nn.Module):
     def forward(self, x):
         return self.layer(x) * self.scale * sum(p.numel() for p in self.parameters())
 
+def rounded_by_numpy(x: Tensor):
+    # numpy's arrays of plain floats have a value while tracing
+    n = int(np.ceil(x.shape[0] / 2)) + int(np.ceil(np.log2(x.shape[0])))
+    return x[: int(np.floor(1.5))] * n / float(np.sqrt(x.shape[0])) * np.rint(2.5).item()
+
+
+def arithmetic_of_numpy(x: Tensor):
+    steps = np.sqrt(x.shape[0]) * 2 + 1
+    return x * int(2 ** np.ceil(steps)) * float(-np.exp(1.0) / np.pi) * bool(np.sqrt(4.0))
+
 
 CASES = [
     ("sizes", [lambda: (torch.ones(2),)]),
@@ -49,4 +60,6 @@ CASES = [
     ("type_of_it", [lambda: (torch.ones(2),)]),
     ("elements", [lambda: (torch.ones(2),)]),
     ("Head", [lambda: (torch.ones(2, 2),)]),
+    ("rounded_by_numpy", [lambda: (torch.ones(4),)]),
+    ("arithmetic_of_numpy", [lambda: (torch.ones(4),)]),
 ]

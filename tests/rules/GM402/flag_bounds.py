@@ -54,6 +54,9 @@ class Picked(nn.Module):
     def forward(self, scores):
         return self.table[scores.argmax()]  # GM402
 
+def narrowed(x: Tensor, n: Tensor):
+    return x.narrow(0, n - 1, 1)  # GM402
+
 
 CASES = [
     ("upper_bound", [lambda: (torch.ones(4), torch.tensor(2))]),
@@ -67,4 +70,5 @@ CASES = [
     ("repeated", [lambda: (torch.ones(4), torch.tensor(2))]),
     ("padded", [lambda: (torch.ones(4), torch.tensor(2))]),
     ("Picked", [lambda: (torch.ones(4),)]),
+    ("narrowed", [lambda: (torch.ones(4), torch.tensor(2))]),
 ]

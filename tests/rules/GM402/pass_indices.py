@@ -36,6 +36,9 @@ def operands(x: Tensor):
 def filled(x: Tensor):
     return x.clone().fill_(x.sum()) * torch.stack([x.sum(), x.max()])
 
+def full_of_it(x: Tensor):
+    return torch.full((4,), x.sum()) + torch.full([4], fill_value=x.max())
+
 
 CASES = [
     ("rows", [lambda: (torch.ones(4), torch.tensor([0, 2]))]),
@@ -45,4 +48,5 @@ CASES = [
     ("counted", [lambda: (torch.ones(4),)]),
     ("operands", [lambda: (torch.ones(4),)]),
     ("filled", [lambda: (torch.ones(2),)]),
+    ("full_of_it", [lambda: (torch.ones(4),)]),
 ]

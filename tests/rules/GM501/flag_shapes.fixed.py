@@ -81,6 +81,13 @@ class Experts(nn.Module):
             out[rows] = expert(x[rows])
         return out
 
+def picked_by_flags(x: Tensor, sizes: list[int]):
+    return x[[size > 1 for size in sizes]].sum()  # GM501
+
+
+def picked_by_tensor_of_flags(x: Tensor):
+    return x[torch.tensor([True, False])].sum()  # GM501
+
 
 CASES = [
     ("where_it_is", [lambda: (torch.tensor([0.0, 2.0]),)]),
@@ -97,4 +104,6 @@ CASES = [
     ("confident", [lambda: (torch.ones(3, 4), torch.tensor([0.2, 0.9, 0.7]))]),
     ("of_a_dtype", [lambda: (torch.ones(3), torch.tensor([True, False, True]))]),
     ("Experts", [lambda: (torch.ones(3, 2), torch.tensor([0, 1, 1]))]),
+    ("picked_by_flags", [lambda: (torch.ones(2), [1, 2])]),
+    ("picked_by_tensor_of_flags", [lambda: (torch.ones(2),)]),
 ]

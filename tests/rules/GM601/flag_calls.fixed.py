@@ -1,14 +1,17 @@
 """Calls that TorchDynamo cannot trace."""
 
+import bisect
 import copy
 import gc
 import hashlib
+import heapq
 import io
 import json
 import os.path
 import random
 import threading
 import time
+import types
 import warnings
 from datetime import datetime
 
@@ -124,6 +127,35 @@ class Recurrent(nn.Module):
     def forward(self, x):
         return self.rnn(x)[0]  # GM601
 
+def widest(x: Tensor, parts: list[Tensor]):
+    part = max(parts, key=lambda each: each.shape[0])  # GM601
+    return x * part.shape[0]
+
+
+def most(x: Tensor, counts: dict[str, int]):
+    name, count = max(counts.items(), key=lambda each: each[1])  # GM601
+    return x * count, name
+
+
+def placed(x: Tensor, sizes: list[int]):
+    return x * bisect.bisect_left(sizes, 2)  # GM601
+
+
+def least(x: Tensor, sizes: list[int]):
+    return x * heapq.nsmallest(1, sizes)[0]  # GM601
+
+
+def grouped(x: Tensor):
+    return types.SimpleNamespace(x=x * 2)  # GM601
+
+
+def noisy(x: Tensor, generator: torch.Generator):
+    return x + torch.rand(2, generator=generator)  # GM601
+
+
+def common(x: Tensor, y: Tensor):
+    return x.to(torch.result_type(x, y)) + y  # GM601
+
 
 CASES = [
     ("Timed", [lambda: (torch.ones(2),)]),
@@ -144,4 +176,11 @@ CASES = [
     ("aligned", [lambda: (torch.ones(2),)]),
     ("random_array", [lambda: (torch.ones(2),)]),
     ("Recurrent", [lambda: (torch.ones(3, 1, 2),)]),
+    ("widest", [lambda: (torch.ones(2), [torch.ones(2), torch.ones(3)])]),
+    ("most", [lambda: (torch.ones(2), {"a": 1, "b": 2})]),
+    ("placed", [lambda: (torch.ones(2), [1, 2])]),
+    ("least", [lambda: (torch.ones(2), [1, 2])]),
+    ("grouped", [lambda: (torch.ones(2),)]),
+    ("noisy", [lambda: (torch.ones(2), torch.Generator().manual_seed(0))]),
+    ("common", [lambda: (torch.ones(2), torch.ones(2, dtype=torch.float64))]),
 ]

@@ -69,6 +69,32 @@ class Cell(nn.Module):
     def forward(self, x):
         return self.cell(x)[0]
 
+class Settings:
+    def __init__(self):
+        self.scale = 2
+
+
+SETTINGS = Settings()
+
+
+def copied(x: Tensor):
+    # only lists, dicts and sets are copied by what cannot be traced
+    return x * copy.copy(SETTINGS).scale * len(copy.copy((1, 2)))
+
+
+def largest(x: Tensor, names: list[str], counts: dict[str, int]):
+    longest = max(names, key=len)
+    most = max(counts, key=counts.get)
+    return x * len(longest) * len(most) * max(x.shape, key=lambda size: -size) * max((1, 2), default=0)
+
+
+def noisy(x: Tensor):
+    return x + torch.rand(2, generator=None) * 0
+
+
+def frozen(x: Tensor):
+    return x.to(torch.promote_types(x.dtype, torch.float64))
+
 
 CASES = [
     ("drawn", [lambda: (torch.ones(2),)]),
@@ -81,4 +107,8 @@ CASES = [
     ("arrays", [lambda: (torch.ones(2),)]),
     ("device", [lambda: (torch.ones(2),)]),
     ("Cell", [lambda: (torch.ones(3, 2),)]),
+    ("copied", [lambda: (torch.ones(2),)]),
+    ("largest", [lambda: (torch.ones(2), ["a", "bc"], {"a": 1, "b": 2})]),
+    ("noisy", [lambda: (torch.ones(2),)]),
+    ("frozen", [lambda: (torch.ones(2),)]),
 ]

@@ -19,8 +19,8 @@ import pytest
 STEPS = int(os.environ.get("GRAPHMEND_SESSION_STEPS", "200"))
 SEED = int(os.environ.get("GRAPHMEND_SESSION_SEED", "1"))
 HASTY = Path(__file__).parent / "hasty_server.py"
-SECONDS = 20.0
-"""Until what is shown is what it has to be."""
+SECONDS = 90.0
+"""Until what is shown is what it has to be; what checks the workspace has low priority on a busy machine."""
 
 HEAD = "import torch\nfrom torch import nn\nfrom helper import note, scale\n\n\n"
 BRANCH = "        if x.sum() > 0:\n            x = x * 2\n"
