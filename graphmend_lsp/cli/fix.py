@@ -27,7 +27,13 @@ def run(options: argparse.Namespace) -> int:
     from graphmend_lsp.cli import diff, terminal, work
     from graphmend_lsp.cli.main import EXIT_CLEAN, EXIT_ERROR, EXIT_FINDINGS
 
-    plan = work.plan(options.paths, options.stdin_filename, shared.overrides(options), unsafe=options.unsafe)
+    plan = work.plan(
+        options.paths,
+        options.stdin_filename,
+        shared.overrides(options),
+        unsafe=options.unsafe,
+        force_exclude=options.force_exclude,
+    )
     terminal.complain(plan.warnings, "warning")
     terminal.complain(plan.problems)
     failed = bool(plan.problems)

@@ -14,6 +14,9 @@ def add_file_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: .); - is standard input")
     parser.add_argument("--stdin-filename", metavar="FILE", help="the path that the text of standard input belongs to")
     add_rule_arguments(parser)
+    parser.add_argument(
+        "--force-exclude", action="store_true", help="leave out what is excluded, even if it is named here"
+    )
     parser.add_argument("--exit-zero", action="store_true", help="exit 0 even if there are findings")
 
 

@@ -26,6 +26,11 @@ class Read:
     def cells(self) -> Joined | None:
         return None if self.notebook is None else self.notebook.joined
 
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """Of a notebook, the line of the file in which each line of ``text`` stands."""
+        return () if self.notebook is None else self.notebook.lines
+
     def placed(self, analysis: core.Analysis) -> core.Analysis:
         """The analysis of the text as one of the file: problems are those of the cells."""
         if self.cells is None:

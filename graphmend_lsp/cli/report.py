@@ -96,14 +96,16 @@ class Totals:
         self.part += checked.extent == "part"
         self.none += checked.extent == "none"
 
-    def line(self) -> str:
-        """The closing line."""
+    def line(self, hidden: int = 0) -> str:
+        """The closing line; ``hidden`` findings are in a baseline."""
         parts: list[str] = []
         if self.findings:
             fixes = f" ({counted(self.safe, 'safe fix')})" if self.safe else ""
             parts.append(f"Found {counted(self.findings, 'finding')}{fixes} in {counted(self.with_findings, 'file')}")
         elif self.whole:
-            parts.append(f"No findings in {counted(self.whole, 'file')}")
+            parts.append(f"No {'new ' if hidden else ''}findings in {counted(self.whole, 'file')}")
+        if hidden:
+            parts.append(f"{counted(hidden, 'finding')} in the baseline")
         if self.part:
             parts.append(
                 f"{counted(self.part, 'file')} checked only in part: the rest does not parse, and fix leaves it alone"
@@ -117,9 +119,9 @@ def as_json(results: Iterable[Checked], problems: Iterable[Problem]) -> dict[str
     """The document of the design's section 5: lines and columns are 1-based, columns in code points."""
     findings: list[dict[str, Any]] = []
     unused: list[dict[str, Any]] = []
-    errors = [_error(problem) for problem in problems]
+    errors = [error(problem) for problem in problems]
     for checked in results:
-        errors += (_error(problem) for problem in checked.problems)
+        errors += (error(problem) for problem in checked.problems)
         unused += ({"path": checked.path, **_range(checked.cells, span)} for span in checked.unused_suppressions)
         for number, finding in enumerate(checked.findings):
             resolved = checked.resolved[number] if checked.resolved else ()
@@ -193,6 +195,6 @@ def _start(cells: Joined | None, span: Span) -> dict[str, int]:
     return {**cell, "line": span.line, "column": span.column + 1}
 
 
-def _error(problem: Problem) -> dict[str, Any]:
+def error(problem: Problem) -> dict[str, Any]:
     cell = {} if problem.cell is None else {"cell": problem.cell}
     return {"path": problem.path, **cell, "line": problem.line, "message": problem.message}

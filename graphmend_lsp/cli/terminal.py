@@ -36,9 +36,12 @@ def paint_for(stream: TextIO) -> Paint:
         return plain
     if os.environ.get("FORCE_COLOR"):
         return coloured
-    if not stream.isatty() or os.environ.get("TERM") == "dumb" or not _understands_ansi():
-        return plain
-    return coloured
+    return coloured if is_terminal(stream) else plain
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether a stream is a terminal that takes escape codes."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb" and _understands_ansi()
 
 
 def _understands_ansi() -> bool:

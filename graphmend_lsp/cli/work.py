@@ -39,6 +39,8 @@ class Job:
     data: bytes | None = None
     resolve: bool = False
     unsafe: bool = False
+    baseline: str | None = None
+    """The file of findings that are known: an absolute path."""
 
     @property
     def program(self) -> core.ProgramView:
@@ -55,15 +57,32 @@ class Job:
             cache = SourceCache(overlay)
         return DiskProgram(self.roots, cache=cache).for_file(self.path, self.settings.runtime)
 
-    def read(self) -> Read:
-        """The file.
+    def content(self) -> bytes:
+        """The file's bytes.
 
         Raises:
             SourceError: it cannot be read.
         """
+        if self.data is not None:
+            return self.data
+        try:
+            with open(self.path, "rb") as stream:
+                return stream.read()
+        except OSError as error:
+            raise files.SourceError(files.reason(error)) from None
+        except ValueError as error:
+            raise files.SourceError(str(error)) from None
+
+    def read(self, data: bytes | None = None) -> Read:
+        """The file, from ``data`` if they have been read.
+
+        Raises:
+            SourceError: it cannot be read.
+        """
+        data = self.content() if data is None else data
         if layout.is_notebook(self.path):
-            return read_notebook(self.path, self.data)
-        file = files.read(self.path) if self.data is None else files.decode(self.data, self.path)
+            return read_notebook(self.path, data)
+        file = files.decode(data, self.path)
         return Read(file, file.text)
 
 
@@ -71,7 +90,8 @@ class Job:
 class Checked:
     """What ``check_file`` found.
 
-    ``text`` is what was analysed: of a notebook that is the text of all ``cells``.  ``extent`` says how much of the
+    ``text`` is what was analysed: of a notebook that is the text of all ``cells``, and ``lines`` are the lines of the
+    file in which its lines stand.  ``extent`` says how much of the
     file could be checked, ``entries`` which of the names that the settings give as entries are in it; ``resolved``
     holds each offer's edits where the job asked for them.
     """
@@ -85,6 +105,9 @@ class Checked:
     resolved: tuple[tuple[tuple[Offer, Change | Refusal], ...], ...] = ()
     entries: tuple[str, ...] = ()
     cells: Joined | None = None
+    lines: tuple[int, ...] = ()
+    internal: bool = False
+    """Whether an error of ours is among the problems: the file is to be checked again the next time."""
 
     @property
     def safe_fixes(self) -> int:
@@ -145,14 +168,22 @@ _CACHE = SourceCache()
 
 
 def plan(
-    paths: Iterable[str], stdin_filename: str | None, wanted: Overrides, *, resolve: bool = False, unsafe: bool = False
+    paths: Iterable[str],
+    stdin_filename: str | None,
+    wanted: Overrides,
+    *,
+    resolve: bool = False,
+    unsafe: bool = False,
+    baseline: str | None = None,
+    force_exclude: bool = False,
 ) -> Plan:
     """The jobs for the paths of a command line; ``-`` reads standard input here."""
     paths = list(paths) or ["." if stdin_filename is None else "-"]
 
     def job(path: str, config: LoadedConfig, data: bytes | None = None) -> Job:
         settings = wanted.over(config.settings_for(path))
-        return Job(path, settings, (os.getcwd(), config.root), data, resolve, unsafe or config.unsafe_fixes)
+        roots = (os.getcwd(), config.root)
+        return Job(path, settings, roots, data, resolve, unsafe or config.unsafe_fixes, baseline or config.baseline)
 
     jobs: list[Job] = []
     warnings: list[Problem] = []
@@ -163,19 +194,22 @@ def plan(
         warnings += config.problems
         jobs.append(job(path, config, data))
         paths = [p for p in paths if p != "-"]
-    found = discover(paths, WITH_NOTEBOOKS)
+    found = discover(paths, WITH_NOTEBOOKS, force_exclude=force_exclude)
     jobs += (job(path, config) for path, config in found.files)
     return Plan(tuple(jobs), found.problems, tuple(dict.fromkeys((*warnings, *found.config_problems))))
 
 
-def check_file(job: Job) -> Checked:
-    """Check one file.  Whatever goes wrong becomes a problem of this file."""
+def check_file(job: Job, data: bytes | None = None, program: core.ProgramView | None = None) -> Checked:
+    """Check one file.  Whatever goes wrong becomes a problem of this file.
+
+    ``data`` are its bytes, if they have been read; ``program`` is the program around it, where it is not the job's own.
+    """
     try:
-        source = job.read()
+        source = job.read(data)
     except files.SourceError as error:
         return Checked(job.path, "", problems=(Problem(job.path, None, str(error)),))
     try:
-        program = job.program
+        program = job.program if program is None else program
         analysis = source.placed(core.check(source.text, job.path, program=program, settings=job.settings))
         resolved: tuple[tuple[tuple[Offer, Change | Refusal], ...], ...] = ()
         if job.resolve:
@@ -184,19 +218,27 @@ def check_file(job: Job) -> Checked:
                 for finding in analysis.findings
             )
     except Exception as error:
-        return Checked(job.path, "", problems=(_internal(job.path, error),))
-    text = source.text if analysis.findings or analysis.unused_suppressions else ""
-    return Checked(
+        return Checked(job.path, "", problems=(_internal(job.path, error),), internal=True)
+    checked = Checked(
         job.path,
-        text,
+        "",
         _extent(analysis),
         analysis.findings,
         (*analysis.problems, *(located(failure.problem, source.cells) for failure in analysis.internal)),
         analysis.unused_suppressions,
         resolved,
         _entries(analysis, job.settings.entries),
-        source.cells,
+        internal=bool(analysis.internal),
     )
+    return with_source(checked, source)
+
+
+def with_source(checked: Checked, source: Read) -> Checked:
+    """The same with what its places refer to, as far as it has any."""
+    if source.cells is None:
+        shown = checked.findings or checked.unused_suppressions
+        return replace(checked, text=source.text) if shown else checked
+    return replace(checked, text=source.text, cells=source.cells, lines=source.lines)
 
 
 def _resolved(

@@ -1,6 +1,6 @@
-"""What mending made of files, kept on disk between runs; several processes may use it at once.
+"""What mending and checking made of files, kept on disk between runs; several processes may use it at once.
 
-Everything here can be made again: whatever goes wrong costs time, never an import.
+Everything here can be made again: whatever goes wrong costs time, never an import or an answer.
 """
 
 from __future__ import annotations
@@ -51,33 +51,37 @@ def key(*parts: object) -> str:
     return digest("\0".join(map(repr, made)).encode("utf-8", "surrogatepass")).hex()
 
 
-class Cache:
-    """Entries under one folder.  ``complaint`` says why it cannot be written, once that is known."""
+class Blobs:
+    """Bytes by name under one folder of the cache, each with a hash.
 
-    def __init__(self) -> None:
+    ``complaint`` says why it cannot be written, once that is known.
+    """
+
+    def __init__(self, kind: str) -> None:
         self.complaint = ""
+        self._kind = kind
         self._folder = ""
         self._wrote = False
 
-    def read(self, name: str) -> Entry | None:
-        """The entry of that name, or None if there is none that is whole."""
+    def load(self, name: str) -> bytes | None:
+        """The bytes of that name, or None if there are none that are whole."""
         path = self._path(name)
         try:
             with open(path, "rb") as stream:
                 data = stream.read()
-            if digest(data[_DIGEST:]) != data[:_DIGEST]:  # marshal may crash on what it did not write
-                return None
-            depends, record, code = cast("tuple[tuple[Any, ...], str, bytes | None]", marshal.loads(data[_DIGEST:]))
+        except (OSError, ValueError):
+            return None
+        if digest(data[_DIGEST:]) != data[:_DIGEST]:
+            return None
+        try:
             if time.time() - os.stat(path).st_mtime > _DAY:
                 os.utime(path)
-            return Entry(depends, record, None if code is None else marshal.loads(code))
-        except (OSError, ValueError, EOFError, TypeError):
-            return None
+        except OSError:
+            pass  # a folder that is only read
+        return data[_DIGEST:]
 
-    def write(self, name: str, entry: Entry) -> None:
-        """Store an entry, in one step."""
-        code = None if entry.code is None else marshal.dumps(entry.code)
-        data = marshal.dumps((entry.depends, entry.record, code))
+    def save(self, name: str, data: bytes) -> None:
+        """Store bytes, in one step."""
         path = self._path(name)
         temporary = f"{path}.{os.getpid()}.{time.time_ns() % 10**9}.tmp"
         try:
@@ -125,8 +129,31 @@ class Cache:
 
     def _path(self, name: str) -> str:
         if not self._folder:
-            self._folder = os.path.join(cache_folder(), "hook")
+            self._folder = os.path.join(cache_folder(), self._kind)
         return os.path.join(self._folder, name[:2], name + ".bin")
+
+
+class Cache(Blobs):
+    """Mends by name."""
+
+    def __init__(self) -> None:
+        super().__init__("hook")
+
+    def read(self, name: str) -> Entry | None:
+        """The entry of that name, or None if there is none that is whole."""
+        data = self.load(name)
+        if data is None:
+            return None
+        try:
+            depends, record, code = cast("tuple[tuple[Any, ...], str, bytes | None]", marshal.loads(data))
+            return Entry(depends, record, None if code is None else marshal.loads(code))
+        except (ValueError, EOFError, TypeError):
+            return None
+
+    def write(self, name: str, entry: Entry) -> None:
+        """Store an entry, in one step."""
+        code = None if entry.code is None else marshal.dumps(entry.code)
+        self.save(name, marshal.dumps((entry.depends, entry.record, code)))
 
 
 _OWN: list[str] = []

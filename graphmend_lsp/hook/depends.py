@@ -1,4 +1,4 @@
-"""What else a mend depends on: the other files that the analysis looked at, and what it asked about them.
+"""What else a mend or a check depends on: the other files that the analysis looked at, and what it asked about them.
 
 The answers are kept with the mended code and compared with the present ones before it is used again, without the
 analysis.  Recording them is ``record``'s business.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from graphmend_lsp.hook.cache import digest
@@ -101,17 +102,48 @@ def _callers(row: Row) -> Row | None:
     return (*row[:-1], now)
 
 
-_QUESTIONS = {"file": _file, "name": _name, "roots": _roots, "callers": _callers}
+def _missing(row: Row) -> Row | None:
+    """``("missing", path, roots, package, answer)``"""
+    from graphmend_lsp.project.program import DiskProgram
+
+    _, path, roots, package, answer = row
+    return row if DiskProgram(roots).for_file(path).is_missing(package) == answer else None
+
+
+def _runtime(row: Row) -> Row | None:
+    """``("runtime", path, roots, answer)``, for settings with a runtime file in the project"""
+    from graphmend_lsp.project.program import DiskProgram
+
+    _, path, roots, answer = row
+    place = DiskProgram(roots).for_file(path).runtime(path)
+    return row if (place.module, place.path) == answer else None
+
+
+_QUESTIONS = {
+    "file": _file,
+    "name": _name,
+    "roots": _roots,
+    "callers": _callers,
+    "missing": _missing,
+    "runtime": _runtime,
+}
 
 # A process sees one state of its files: modules of one package depend on the same ones, thousands of times.
 _ANSWERED: dict[Row, Row | None] = {}
 _LISTINGS: dict[tuple[str, bool], bytes] = {}
 
 
+def forget() -> None:
+    """Files may have changed: what was seen of them counts no longer."""
+    _ANSWERED.clear()
+    _LISTINGS.clear()
+
+
 def listing(root: str, flat: bool) -> bytes:
     """A hash of the names, times and sizes of a project's files; empty if one of them changed just now.
 
-    ``flat`` means the files in the folder itself and the packages right in it.
+    ``flat`` means the files in the folder itself and the packages right in it.  Configurations are files of it, too,
+    also those above: they say which files are left out.
     """
     key = (root, flat)
     if key not in _LISTINGS:
@@ -122,20 +154,38 @@ def listing(root: str, flat: bool) -> bytes:
 def _listing(root: str, flat: bool) -> bytes:
     seen: list[str] = []
     recent = time.time() - _SETTLED
+    for path in files_of(root, flat):
+        try:
+            found = os.stat(path)
+        except OSError:  # a link to nothing, or no file there
+            continue
+        if found.st_mtime > recent:
+            return b""
+        seen.append(f"{path} {found.st_mtime_ns} {found.st_size}")
+    return digest("\n".join(sorted(seen)).encode("utf-8", "surrogatepass"))
+
+
+def files_of(root: str, flat: bool) -> Iterator[str]:
+    """The sources and configurations of a project (see ``listing``); some of the latter may not be there."""
+    above = os.path.dirname(root)
+    while above != os.path.dirname(above):
+        yield os.path.join(above, "pyproject.toml")
+        above = os.path.dirname(above)
     pending = [root]
     while pending:
         folder = pending.pop()
         try:
             with os.scandir(folder) as entries:
-                for entry in entries:
-                    if entry.name.endswith(".py"):
-                        found = entry.stat()
-                        if found.st_mtime > recent:
-                            return b""
-                        seen.append(f"{entry.path} {found.st_mtime_ns} {found.st_size}")
-                    elif "." not in entry.name and entry.is_dir(follow_symlinks=False) and not is_skipped(entry.path):
-                        if folder != root or not flat or os.path.isfile(os.path.join(entry.path, "__init__.py")):
-                            pending.append(entry.path)
+                listed = list(entries)
         except OSError:
             continue
-    return digest("\n".join(sorted(seen)).encode("utf-8", "surrogatepass"))
+        top = flat and folder == root
+        for entry in listed:
+            try:
+                if entry.name.endswith(".py") or entry.name == "pyproject.toml":
+                    yield entry.path
+                elif entry.is_dir(follow_symlinks=top) and not is_skipped(entry.path):
+                    if not top or os.path.isfile(os.path.join(entry.path, "__init__.py")):
+                        pending.append(entry.path)
+            except OSError:  # gone meanwhile
+                continue

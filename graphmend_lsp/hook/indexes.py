@@ -19,6 +19,18 @@ def index(path: str) -> Index:
     return _INDEXES[extent]
 
 
+def prepare() -> None:
+    """Bring the indexes that were asked for up to date."""
+    for each in _INDEXES.values():
+        each.prepare()
+
+
+def forget() -> None:
+    """Files may have changed: the indexes look at the disk at the next question."""
+    for each in _INDEXES.values():
+        each.refresh()
+
+
 def callers(path: str, functions: tuple[str, ...], named: tuple[str, ...]) -> tuple[Any, ...]:
     """The present answer to ``ProgramView.callers``, as plain data."""
     return tuple(map(astuple, index(path).callers(path, functions, named, {})))

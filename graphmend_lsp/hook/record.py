@@ -13,6 +13,7 @@ from graphmend_lsp.project import files, layout
 from graphmend_lsp.project.config import LoadedConfig, load_for
 from graphmend_lsp.project.index import Index
 from graphmend_lsp.project.program import DiskProgram, SourceCache
+from graphmend_lsp.settings import RuntimeMode
 
 _Seen = dict[str, tuple[State, str | None]]
 _SEEN: _Seen = {}
@@ -55,16 +56,22 @@ class _Texts(SourceCache):
         return now, text
 
 
+def forget() -> None:
+    """Files may have changed: they are read again."""
+    _SEEN.clear()
+
+
 class RecordedProgram:
     """``check.ProgramView`` over the files on disk; mended code takes the runtime from this package."""
 
-    def __init__(self, path: str, roots: tuple[str, ...]) -> None:
+    def __init__(self, path: str, roots: tuple[str, ...], runtime_mode: RuntimeMode = "package") -> None:
         self._texts = _Texts(_SEEN)
         self._path = path
+        self._workspace = roots
         self._roots = layout.search_roots(path)
-        self._names: dict[str, tuple[str, bool]] = {}
+        self._names: dict[str, tuple[str, bool]] = {path: layout.module_name(path)}
         self._callers: list[Row] = []
-        self._program = DiskProgram(roots, cache=self._texts, runtime_mode="package").for_file(path)
+        self._program = DiskProgram(roots, cache=self._texts, runtime_mode=runtime_mode).for_file(path)
 
     def source(self, module: str) -> tuple[str, str] | None:
         return self._program.source(module)
@@ -93,6 +100,32 @@ class RecordedProgram:
         rows += (("name", path, *name) for path, name in self._names.items())
         rows += (("file", path, state) for path, state in self._texts.states.items())
         return tuple(rows)
+
+
+class CheckedProgram(RecordedProgram):
+    """The same for findings, not for mends in memory: what is missing counts, and where fixes find the runtime."""
+
+    def __init__(self, path: str, roots: tuple[str, ...], runtime_mode: RuntimeMode) -> None:
+        super().__init__(path, roots, runtime_mode)
+        self._mode: RuntimeMode = runtime_mode
+        self._missing: dict[str, bool] = {}
+        self._runtime: RuntimePlace | None = None
+
+    def is_missing(self, package: str) -> bool:
+        answer = self._missing[package] = self._program.is_missing(package)
+        return answer
+
+    def runtime(self, path: str) -> RuntimePlace:
+        place = self._runtime = super().runtime(path)
+        return place
+
+    def depends(self) -> tuple[Row, ...]:
+        rows = super().depends()
+        rows += tuple(("missing", self._path, self._workspace, *answer) for answer in self._missing.items())
+        place = self._runtime
+        if place is not None and self._mode == "vendored":
+            rows += (("runtime", self._path, self._workspace, (place.module, place.path)),)
+        return rows
 
 
 def configuration(path: str) -> tuple[LoadedConfig, tuple[Row, ...]]:

@@ -43,6 +43,8 @@ class LoadedConfig:
     capture: Mapping[str, str] = field(default_factory=dict[str, str])
     """From ``FILE`` or ``FILE::ENTRY`` to the command whose first call of the entry is profiled."""
     path: str | None = None
+    baseline: str | None = None
+    """The file of known findings: an absolute path."""
 
     @cached_property
     def _excluded(self) -> GitIgnoreSpec:
@@ -206,6 +208,7 @@ class _Reader:
             inputs=self._get("inputs", _functions, {}),
             init_inputs=self._get("init-inputs", _functions, {}),
             capture=self._get("capture", _commands, {}),
+            baseline=self._get("baseline", self._file, None),
             problems=tuple(self.problems),
             path=self.path,
         )
@@ -252,6 +255,12 @@ class _Reader:
             else:
                 found.append(code)
         return tuple(found)
+
+    def _file(self, value: Any) -> str | None:
+        name = _string(value)
+        if not name:
+            raise _Wrong("must be the path of a file")
+        return os.path.abspath(os.path.join(os.path.dirname(self.path), name))
 
     def _patterns(self, value: Any) -> tuple[str, ...]:
         return tuple(item for item in _strings(value) if self._usable(item))
@@ -361,5 +370,6 @@ _KEYS = frozenset(
         "inputs",
         "init-inputs",
         "capture",
+        "baseline",
     )
 )

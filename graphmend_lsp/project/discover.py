@@ -44,11 +44,12 @@ class _Configs:
         yield from dict.fromkeys(p for config in self._by_folder.values() for p in config.problems)
 
 
-def discover(paths: Iterable[str], suffixes: tuple[str, ...] = SUFFIXES) -> Discovered:
+def discover(paths: Iterable[str], suffixes: tuple[str, ...] = SUFFIXES, *, force_exclude: bool = False) -> Discovered:
     """The Python files at and under ``paths``, or the files with other suffixes.
 
-    A file named explicitly is always in; what stands below a folder passes the default and the configured
-    exclusions.  Folders that are symbolic links are not entered unless named.
+    A file named explicitly is always in, unless ``force_exclude`` lets the configured exclusions count for it, too;
+    what stands below a folder passes the default and the configured ones.  Folders that are symbolic links are not
+    entered unless named.
     """
     configs = _Configs()
     problems: list[Problem] = []
@@ -63,7 +64,10 @@ def discover(paths: Iterable[str], suffixes: tuple[str, ...] = SUFFIXES) -> Disc
             problems.append(Problem(absolute, None, "no such file or directory" if missing else str(error)))
             continue
         if not stat.S_ISDIR(mode):
-            found[absolute] = configs.of(os.path.dirname(absolute))
+            config = configs.of(os.path.dirname(absolute))
+            if force_exclude and config.excludes(absolute):
+                continue
+            found[absolute] = config
             real.add(os.path.realpath(absolute))
             continue
         for file in _walk(absolute, suffixes, configs, problems):

@@ -59,18 +59,27 @@ class Index:
         self._refresh(overlay)
         key = (path, functions, named)
         if key not in self._answers:
-            if self._stored is None:
-                self._stored = _mentions((p, row[2]) for p, row in (self._rows or {}).items())
-            if self._graph is None:
-                summaries = {p: row[2] for p, row in (self._rows or {}).items()}
-                buffers = {p: summary for p, (_, summary) in self._buffers.items()}
-                self._graph = _Graph(summaries | buffers, self._stored, buffers)
-            self._answers[key] = tuple(self._graph.callers(path, functions, frozenset(named)))
+            self._answers[key] = tuple(self._follow().callers(path, functions, frozenset(named)))
         return self._answers[key]
 
     def refresh(self) -> None:
         """Look at the disk again at the next question."""
         self._checked = 0.0
+
+    def prepare(self) -> None:
+        """Do what the first question would have to wait for."""
+        self._refresh({})
+        self._follow()
+
+    def _follow(self) -> _Graph:
+        """What mentions what, as it is now."""
+        if self._stored is None:
+            self._stored = _mentions((p, row[2]) for p, row in (self._rows or {}).items())
+        if self._graph is None:
+            summaries = {p: row[2] for p, row in (self._rows or {}).items()}
+            buffers = {p: summary for p, (_, summary) in self._buffers.items()}
+            self._graph = _Graph(summaries | buffers, self._stored, buffers)
+        return self._graph
 
     # -- keeping up to date --------------------------------------------------------------------------
 

@@ -38,6 +38,11 @@ def _modules(folder: str) -> frozenset[str] | None:
     return frozenset(names)
 
 
+def forget() -> None:
+    """Something may have been installed or removed."""
+    _modules.cache_clear()
+
+
 def _listed(folder: str) -> list[str]:
     try:
         return os.listdir(folder)

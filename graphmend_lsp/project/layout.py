@@ -65,6 +65,12 @@ def _namespaces(folder: str) -> tuple[str, ...]:
     return tuple(parts) if all(part.isidentifier() for part in parts) else ()
 
 
+def forget() -> None:
+    """Folders may have changed: look at them again."""
+    _namespaces.cache_clear()
+    project_root.cache_clear()
+
+
 @lru_cache(maxsize=4096)
 def project_root(folder: str) -> str | None:
     """The nearest directory at or above ``folder`` that looks like a project's root."""

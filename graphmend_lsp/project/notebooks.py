@@ -17,7 +17,7 @@ from typing import Any, cast
 from graphmend_lsp.notebook import Cell, Joined, join
 from graphmend_lsp.project.files import SourceError, SourceFile, reason
 from graphmend_lsp.project.jsontext import Value, value_at
-from graphmend_lsp.text import split_lines
+from graphmend_lsp.text import LineIndex, split_lines
 
 _PIECE = re.compile(r"\\u[0-9a-fA-F]{4}|\\.|[^\\]+", re.DOTALL)
 _ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\\u(?!00[0-7])[0-9a-fA-F]{4}")
@@ -31,6 +31,24 @@ class NotebookFile:
     source: SourceFile
     joined: Joined
     places: tuple[Value, ...]
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The line of the file in which each line of the joined text stands.
+
+        Notebooks keep each line of a cell on a line of its own; where one does not, the source's line counts for all.
+        """
+        index = LineIndex(self.source.text)
+        found: list[int] = []
+        for place, cell in zip(self.places, self.joined.cells, strict=True):
+            own: list[int] = []
+            for string in [place] if place.raw.startswith('"') else place.items():
+                line = index.position(string.start)[0]
+                own += [line] * max(len(split_lines(json.loads(string.raw))) - 1, 1)
+            count = cell.index.line_count
+            own = (own or [index.position(place.start)[0]])[:count]
+            found += [*own, *own[-1:] * (count + 1 - len(own))]  # an empty line stands behind the cell
+        return tuple(found)
 
     def with_cells(self, cells: Joined) -> str:
         """The text of the file with the sources of ``cells``, which are the same cells.

@@ -21,6 +21,18 @@ Row = tuple[int, int, Summary]
 """Modification time in ns, size in bytes, summary."""
 
 
+_KEPT = [True]
+
+
+def keep(on: bool) -> None:
+    """Whether this process reads and writes what is kept."""
+    _KEPT[0] = on
+
+
+def is_on() -> bool:
+    return _KEPT[0]
+
+
 def load(root: str) -> dict[str, Row]:
     """What is stored of the files under a folder, by path."""
     found: dict[str, Row] = {}
@@ -39,7 +51,7 @@ def save(rows: Iterable[tuple[str, Row]], gone: Iterable[str]) -> None:
     """Store new and changed files; drop those that are gone."""
     changed = [(path, row[0], row[1], json.dumps(row[2].encode())) for path, row in rows]
     lost = [(path,) for path in gone]
-    if not changed and not lost:
+    if not (changed or lost) or not _KEPT[0]:
         return
     try:
         os.makedirs(cache_folder(), exist_ok=True)
@@ -50,6 +62,8 @@ def save(rows: Iterable[tuple[str, Row]], gone: Iterable[str]) -> None:
 
 
 def _run(statement: str, *values: str, many: list[Any] | None = None) -> list[Any]:
+    if not _KEPT[0]:
+        return []
     try:
         import sqlite3
     except ImportError:  # a Python built without it

@@ -41,6 +41,12 @@ def _found(project: str, virtual_env: str, conda: str) -> str | None:
     return next((folder for folder in folders if _in(folder) is not None), None)
 
 
+def forget() -> None:
+    """Another torch may have been installed."""
+    _installed.cache_clear()
+    _found.cache_clear()
+
+
 def _site_packages(environment: str) -> Iterator[str]:
     """The ``site-packages`` of an environment, POSIX and Windows layouts."""
     yield os.path.join(environment, "Lib", "site-packages")

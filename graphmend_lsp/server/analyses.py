@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from graphmend_lsp import check as core
 from graphmend_lsp.check import Analysis
+from graphmend_lsp.project.baseline import demoted
 from graphmend_lsp.server.documents import Checked, Document, Snapshot
 from graphmend_lsp.server.worker import URGENT
 
@@ -91,7 +92,7 @@ class Analyses:
             analysis = Analysis(path, snapshot.source, (), ())
         else:
             analysis = core.check(snapshot.source, path, program=program, settings=found.settings, previous=previous)
-            analysis = snapshot.placed(analysis)
+            analysis = snapshot.placed(demoted(analysis, found.baseline))
         return Checked(snapshot, analysis, program, found.settings, generation, found.problems)
 
 

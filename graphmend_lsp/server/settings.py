@@ -11,6 +11,7 @@ from typing import Any, Literal, cast, get_args
 from graphmend_lsp.check import NoProgram, ProgramView
 from graphmend_lsp.finding import Severity
 from graphmend_lsp.project import selectors
+from graphmend_lsp.project.baseline import Baseline, BaselineError, load
 from graphmend_lsp.project.config import load_for
 from graphmend_lsp.project.program import DiskProgram, SourceCache
 from graphmend_lsp.server.translate import as_object
@@ -167,11 +168,12 @@ _OPTIONS: dict[str, Callable[[object], Any]] = {
 
 @dataclass(frozen=True)
 class FileSettings:
-    """What holds for one file: ``excluded`` files get no findings."""
+    """What holds for one file: ``excluded`` files get no findings, those in the ``baseline`` are hints."""
 
     settings: Settings
     excluded: bool = False
     problems: tuple[str, ...] = ()
+    baseline: Baseline | None = None
 
 
 class Project:
@@ -234,7 +236,14 @@ class Project:
         config = replace(config, settings=replace(config.settings, **fields))
         if not stored:
             return FileSettings(config.settings, problems=problems)
-        return FileSettings(config.settings_for(path), config.excludes(path), problems)
+        baseline: Baseline | None = None
+        if config.baseline is not None:
+            try:
+                baseline = load(config.baseline)
+            except BaselineError as error:
+                line = "" if error.line is None else f":{error.line}"
+                problems += (f"{config.baseline}{line}: {error}",)
+        return FileSettings(config.settings_for(path), config.excludes(path), problems, baseline)
 
     def program(self, path: str, settings: Settings) -> ProgramView:
         """The program as this file sees it."""

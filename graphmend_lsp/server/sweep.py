@@ -23,6 +23,7 @@ from graphmend_lsp.check import ProgramView, RuntimePlace
 from graphmend_lsp.finding import Finding, Internal
 from graphmend_lsp.model.program import Caller
 from graphmend_lsp.project import files
+from graphmend_lsp.project.baseline import demoted
 from graphmend_lsp.project.config import LoadedConfig
 from graphmend_lsp.project.relevant import Survey
 from graphmend_lsp.server import streams
@@ -182,7 +183,7 @@ class Sweep:
         findings: tuple[Finding, ...] = ()
         internal: tuple[Internal, ...] = ()
         if text and not settings.excluded:
-            analysis = core.check(text, path, program=asked, settings=settings.settings)
+            analysis = demoted(core.check(text, path, program=asked, settings=settings.settings), settings.baseline)
             findings, internal = analysis.findings, analysis.internal
         self._known[path] = _Known(state, settings, asked)
         shown = text if findings else ""

@@ -13,7 +13,7 @@ from graphmend_lsp.server.translate import path_of
 if TYPE_CHECKING:
     from graphmend_lsp.server.session import GraphMendServer
 
-PATTERNS = ("**/pyproject.toml", "**/*.py", "**/*.ipynb")
+PATTERNS = ("**/pyproject.toml", "**/*.py", "**/*.ipynb", "**/*baseline*.json")
 _GATHER = 0.2
 """Seconds for which changes are gathered: another branch changes hundreds of files at once."""
 
@@ -49,7 +49,8 @@ class Watch:
 
     def _matters(self, change: types.FileEvent) -> bool:
         """Not what an open document hides: its text is the client's, and it is told of its own saving."""
-        if not path_of(change.uri).endswith((f"{os.sep}pyproject.toml", ".py", ".ipynb")):
+        path = path_of(change.uri)
+        if not path.endswith((f"{os.sep}pyproject.toml", ".py", ".ipynb")) and not _is_baseline(path):
             return False
         return change.type != types.FileChangeType.Changed or self._server.documents.find(change.uri) is None
 
@@ -57,6 +58,11 @@ class Watch:
         await asyncio.sleep(_GATHER)
         self._waiting = None
         self._server.surroundings_changed()
+
+
+def _is_baseline(path: str) -> bool:
+    """Whether a file may be a baseline, by its name; one of another name is read when something else is looked at."""
+    return path.endswith(".json") and "baseline" in os.path.basename(path)
 
 
 def register(server: GraphMendServer) -> None:

@@ -7,6 +7,7 @@ import time
 import pytest
 
 TEXT = "safe_break\n"
+PATTERNS = {"**/pyproject.toml", "**/*.py", "**/*.ipynb", "**/*baseline*.json"}
 METHOD = "workspace/didChangeWatchedFiles"
 CREATED, CHANGED, DELETED = 1, 2, 3
 
@@ -23,7 +24,7 @@ def _tell(wire, path, kind):
 def test_relative_patterns_of_each_folder(editor, tmp_path):
     wire = editor("vscode", folders=(tmp_path,))
     watchers = [each["globPattern"] for each in _watchers(wire)]
-    assert {each["pattern"] for each in watchers} == {"**/pyproject.toml", "**/*.py", "**/*.ipynb"}
+    assert {each["pattern"] for each in watchers} == PATTERNS
     assert {each["baseUri"] for each in watchers} == {tmp_path.as_uri()}
     more = tmp_path / "more"
     event = {"added": [{"uri": more.as_uri(), "name": "more"}], "removed": []}
@@ -37,7 +38,7 @@ def test_plain_patterns(start, editors, tmp_path):
     capabilities = {"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}}}
     wire = start(True)
     wire.initialize(capabilities, rootUri=tmp_path.as_uri())
-    assert {each["globPattern"] for each in _watchers(wire)} == {"**/pyproject.toml", "**/*.py", "**/*.ipynb"}
+    assert {each["globPattern"] for each in _watchers(wire)} == PATTERNS
 
 
 @pytest.mark.parametrize("name", ["neovim", "minimal"])

@@ -1,0 +1,1 @@
+"""Findings in the forms that other tools read: one file a form."""

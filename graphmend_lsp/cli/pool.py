@@ -1,0 +1,123 @@
+"""Checks files in several processes; imported only where that is worth it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import TYPE_CHECKING, Any
+
+from graphmend_lsp.cli.results import Results
+from graphmend_lsp.cli.work import Checked, Job
+from graphmend_lsp.finding import Problem
+from graphmend_lsp.project import store
+
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkContext, SpawnContext
+    from multiprocessing.process import BaseProcess
+
+
+def _context() -> ForkContext | SpawnContext:
+    """Forked processes start at once and have the index of the project; only Linux is safe for them."""
+    return multiprocessing.get_context("fork") if sys.platform == "linux" else multiprocessing.get_context("spawn")
+
+
+@dataclass
+class _Worker:
+    process: BaseProcess
+    pipe: Connection[Any, Any]
+    number: int = -1
+    """The job at hand; -1 for none."""
+
+
+class Pool:
+    """Hands each process one file at a time, so that one that ends takes only its file with it."""
+
+    def __init__(self, kept: Results, processes: int) -> None:
+        self._context = _context()
+        self._kept = kept
+        self._processes = processes
+        self._workers: list[_Worker] = []
+
+    def run(self, jobs: Sequence[Job]) -> Iterator[Checked]:
+        """What is found in each, in order."""
+        done: dict[int, Checked] = {}
+        waiting = iter(range(len(jobs)))
+        try:
+            for _ in range(self._processes):
+                self._workers.append(self._started())
+            for worker in self._workers:
+                self._hand(worker, jobs, next(waiting, -1))
+            for number in range(len(jobs)):
+                while number not in done:
+                    self._collect(jobs, done, waiting)
+                yield done.pop(number)
+        finally:
+            self._end()
+
+    def _collect(self, jobs: Sequence[Job], done: dict[int, Checked], waiting: Iterator[int]) -> None:
+        busy = {worker.pipe: worker for worker in self._workers if worker.number >= 0}
+        for pipe in wait(list(busy)):
+            worker = busy[pipe]  # type: ignore[index]
+            number = worker.number
+            try:
+                done[number] = worker.pipe.recv()
+            except (EOFError, OSError):
+                worker.process.join(5)
+                done[number] = _lost(jobs[number], worker.process.exitcode)
+                worker.pipe.close()
+                fresh = self._started()
+                worker.process, worker.pipe = fresh.process, fresh.pipe
+            self._hand(worker, jobs, next(waiting, -1))
+
+    def _started(self) -> _Worker:
+        ours, theirs = self._context.Pipe()
+        inherited: tuple[Any, ...] = ()
+        if self._context.get_start_method() == "fork":  # else none of them would see the end of this process
+            inherited = (ours, *(worker.pipe for worker in self._workers))
+        process = self._context.Process(target=_serve, args=(theirs, self._kept, store.is_on(), inherited), daemon=True)
+        process.start()
+        theirs.close()
+        return _Worker(process, ours)
+
+    def _hand(self, worker: _Worker, jobs: Sequence[Job], number: int) -> None:
+        worker.number = number
+        if number < 0:
+            return
+        try:
+            worker.pipe.send(jobs[number])
+        except OSError:
+            pass  # it has ended: reading from it says so
+
+    def _end(self) -> None:
+        for worker in self._workers:
+            worker.pipe.close()
+            if worker.number >= 0:
+                worker.process.terminate()
+        for worker in self._workers:
+            worker.process.join(5)
+            if worker.process.is_alive():
+                worker.process.kill()
+
+
+def _lost(job: Job, code: int | None) -> Checked:
+    how = f"signal {-code}" if code is not None and code < 0 else f"exit status {code}"
+    message = f"internal error: the process that checked it ended ({how}); please report"
+    return Checked(job.path, "", problems=(Problem(job.path, None, message),), internal=True)
+
+
+def _serve(pipe: Connection[Any, Any], kept: Results, keeps_index: bool, inherited: tuple[Any, ...]) -> None:
+    """Check what is sent, until nothing more is."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the first process ends the others
+    for other in inherited:
+        other.close()
+    store.keep(keeps_index)
+    while True:
+        try:
+            job: Job = pipe.recv()
+            pipe.send(kept.check(job))
+        except (EOFError, OSError):
+            return
