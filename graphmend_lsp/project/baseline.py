@@ -114,7 +114,7 @@ def entries_of(findings: Iterable[Finding], text: str) -> tuple[Entry, ...]:
     index = LineIndex(text)
     found: dict[tuple[str, str], Entry] = {}
     for finding, mark, number in numbered(findings, index):
-        words = statement(finding, index)
+        words = " ".join(statement(finding, index).split())
         words = words if len(words) <= _MAX_WORDS else words[: _MAX_WORDS - 1] + "…"
         words = words.encode("utf-8", "replace").decode("utf-8")
         found[finding.code, mark] = Entry(finding.code, finding.function, words, mark, number)

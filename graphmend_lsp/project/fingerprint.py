@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import tokenize
+import re
 from collections.abc import Iterable, Iterator
 
 from graphmend_lsp.finding import Finding
 from graphmend_lsp.text import LineIndex, Span
 
-_SKIPPED = frozenset(
-    (
-        tokenize.COMMENT,
-        tokenize.NL,
-        tokenize.NEWLINE,
-        tokenize.INDENT,
-        tokenize.DEDENT,
-        tokenize.ENDMARKER,
-        tokenize.ENCODING,
-    )
-)
-_CLOSING = frozenset(")]}")
 _DIGITS = 16
+_WORD = re.compile(
+    r"""
+    (?P<skipped> \#[^\r\n]* | \\(?:\r\n|\n|\r) | \s+ )
+    | [A-Za-z]{0,2} (?: \"{3} (?:\\.|[^\\])*? (?:\"{3}|\Z) | \'{3} (?:\\.|[^\\])*? (?:\'{3}|\Z) )
+    | [A-Za-z]{0,2} (?: " (?:\\.|[^"\\\r\n])* "? | ' (?:\\.|[^'\\\r\n])* '? )
+    | \w+
+    | .
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""Not the tokens of ``tokenize``, which differ between releases of Python: a baseline is shared by all of them."""
 
 
 def fingerprint(finding: Finding, index: LineIndex) -> str:
@@ -31,7 +29,7 @@ def fingerprint(finding: Finding, index: LineIndex) -> str:
     ``index`` is the text that the finding's places refer to.  The name of the file is not in it.  Findings that
     differ in nothing else have the same one (see ``numbered``).
     """
-    parts = (finding.code, finding.function, statement(finding, index), words(index.slice(finding.span)))
+    parts = (finding.code, finding.function, *map(_joined, (statement(finding, index), index.slice(finding.span))))
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
 
@@ -45,25 +43,26 @@ def numbered(findings: Iterable[Finding], index: LineIndex) -> Iterator[tuple[Fi
 
 
 def statement(finding: Finding, index: LineIndex) -> str:
-    """The words of the finding's statement, of a compound one those of its header."""
+    """The text of the finding's statement, of a compound one that of its header."""
     span = finding.statement
     if not span.contains(finding.span) and not span.overlaps(finding.span):
-        return words(index.slice(finding.span))  # the finding has no statement
-    if span.line <= finding.header_end < span.end_line:
+        span = finding.span  # the finding has no statement
+    elif span.line <= finding.header_end < span.end_line:
         span = Span(span.line, span.column, finding.header_end, len(index.line(finding.header_end)))
-    return words(index.slice(span))
+    return index.slice(span)
 
 
-def words(text: str) -> str:
-    """The tokens of a piece of Python, without comments, layout, and the comma that formatters put before a bracket."""
+def words(text: str) -> list[str]:
+    """A piece of Python without comments, layout, and the comma that formatters put before a bracket."""
     found: list[str] = []
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type in _SKIPPED:
-                continue
-            if found and found[-1] == "," and token.string in _CLOSING:
-                found.pop()
-            found.append(token.string)
-    except (tokenize.TokenError, SyntaxError):  # the header of a compound statement ends in the middle
-        pass
-    return " ".join(found or text.split())
+    for match in _WORD.finditer(text):
+        if match["skipped"] is not None:
+            continue
+        if match[0] in (")", "]", "}") and found and found[-1] == ",":
+            found.pop()
+        found.append(match[0])
+    return found
+
+
+def _joined(text: str) -> str:
+    return " ".join(words(text) or text.split())

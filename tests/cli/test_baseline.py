@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from graphmend_lsp.project.fingerprint import words
+
 from .conftest import CLEAN, MODEL, Run
 
 PRINT = '        print("step")\n'
@@ -38,7 +40,7 @@ def test_the_file_can_be_read_by_people(baseline: Path) -> None:
     ((entry,),) = content(baseline).values()
     assert list(content(baseline)) == ["model.py"]
     assert entry["code"] == "GM201" and entry["function"] == "Model.forward" and entry["count"] == 1
-    assert entry["statement"] == 'print ( "step" )'
+    assert entry["statement"] == 'print("step")'
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,7 @@ def test_other_findings_are_new_and_old_ones_stale(run: Run, model: Path, baseli
     assert result.code == 1 and result.out.endswith("Found 1 finding (1 safe fix) in 1 file.\n")
     assert result.err.splitlines() == [
         "graphmend: 1 finding of known.json is no longer found; --update-baseline takes it out:",
-        'graphmend:   model.py: GM201 print ( "step" )',
+        'graphmend:   model.py: GM201 print("step")',
     ]
 
 
@@ -192,3 +194,34 @@ def test_fingerprints_of_findings_without_a_statement(run: Run, model: Path, tmp
     assert run("check", "--baseline", "known.json").code == 0
     model.write_text(model.read_text().replace("GM101", "GM102"))
     assert run("check", "--baseline", "known.json").code == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ('f(a, "b  c")', 'f(\n    a,  # why\n    "b  c",\n)'),
+        ('print(f"{x!r}: {y:.2f}", 1.5e-3)', 'print( f"{x!r}: {y:.2f}" ,1.5e-3 )'),
+        ("a = b[c, :] + 'it''s # no comment'", "a=b[c,:]+'it''s # no comment'"),
+        ('x = """a\n  b""" + "\\""', 'x = """a\n  b""" \\\n + "\\""'),
+        ("if x.any():", "if x.any():  # noqa"),
+        ("if (a and\r\n    b):", "if (a and b):"),
+    ],
+)
+def test_words(text: str, same: str) -> None:
+    assert words(text) == words(same)
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [('f("a b")', 'f("a  b")'), ("f(x)", "f(y)"), ("f(a, b)", "f(a)"), ('f("#")', 'f("")'), ("not x", "notx")],
+)
+def test_other_words(text: str, other: str) -> None:
+    assert words(text) != words(other)
+
+
+def test_fingerprints_are_those_of_every_release_of_python(run: Run, model: Path, tmp_path: Path) -> None:
+    """Tokens of f-strings are others from 3.12 on: a baseline is shared by people with different releases."""
+    model.write_text(MODEL.replace('print("step")', 'print(f"norm {x.norm():.3f} of {y!r}")'))
+    run("check", "--baseline", "known.json", "--write-baseline")
+    ((entry,),) = content(tmp_path / "known.json").values()
+    assert entry["fingerprint"] == "894655935c83ab4a"
