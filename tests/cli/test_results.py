@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from graphmend_lsp import check as core
-from graphmend_lsp.cli import main, results
+from graphmend_lsp.cli import main, pool, results
 
 from .conftest import CLEAN, MODEL, ROOT, Run
 
@@ -318,6 +319,15 @@ def test_the_order_is_that_of_one_process(many: None, check: Checks) -> None:
     assert check.made == []  # not in this process
     assert check("--jobs", "3", "--format", "json") == one
     assert check("--jobs", "3", "--format", "json") == one
+
+
+def test_processes_that_are_not_forked(many: None, check: Checks, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on macOS and Windows."""
+    one = check("--no-cache", "--jobs", "1", "--format", "json")
+    monkeypatch.setattr(pool, "_context", lambda: multiprocessing.get_context("spawn"))
+    assert check("--no-cache", "--jobs", "2", "--format", "json") == one
+    assert check("--jobs", "2", "--format", "json") == one and check.made == []
+    assert check("--format", "json") == one and check.made == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the broken check has to be inherited")
