@@ -1,5 +1,6 @@
 # make demo   see it work: check, mend and compare the example (needs python3 with venv; fetches torch once)
-# make test   everything that is checked before a change is accepted, a day in Neovim included (needs Node 20 or later with npm, too)
+# make test   everything that is checked before a change is accepted, a day in Neovim included (needs Node 20 or later with npm, too);
+#             JOBS=4 for more than two tests at once (1 GB of memory each)
 # make test-editors  the extension in real VS Code, newest and oldest, and Emacs: installs them into .editors/ first (Debian; 2 GB, minutes)
 #                    EDITORS="vscode" for some of vscode, floor and emacs; pictures and logs are in .editors/shots and .editors/out
 # make pictures      takes the pictures of the README and the extension's README anew
@@ -20,6 +21,7 @@ VENV ?= .venv
 OLDEST_TORCH := 2.4.0
 OLDEST_VENV ?= .venv-oldest
 EDITORS ?= vscode floor emacs
+JOBS ?= 2
 ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
 OLDEST_BIN := $(OLDEST_VENV)/Scripts
@@ -42,7 +44,7 @@ test: $(VENV)/.installed-test node_modules/.installed
 	$(BIN)/lint-imports --no-cache
 	$(NPM) run check
 	$(NPM) test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 node_modules/.installed: package-lock.json
 	@PATH="$(CURDIR)/.editors/node/bin:$$PATH"; npm --version >/dev/null 2>&1 && \
