@@ -79,13 +79,17 @@ export class CodeServer {
   change(settings) {
     Object.assign(this.settings, settings);
     this.writeSettings();
+    // on a busy machine the editor misses one of two changes in a row: what it has read already it does not mind
+    for (const delay of [2_000, 8_000]) setTimeout(() => this.writeSettings(), delay).unref();
   }
 
   // The workbench runs in a browser and extensions on a "remote": settings of scope machine and machine-overridable (a
   // program's path) are read from the remote machine's file, all others from the user's.
   writeSettings() {
     for (const name of ["User", "Machine"]) {
-      fs.writeFileSync(path.join(this.profile, "data", name, "settings.json"), JSON.stringify(this.settings, null, 2));
+      const folder = path.join(this.profile, "data", name);
+      if (!fs.existsSync(folder)) return; // the session is over
+      fs.writeFileSync(path.join(folder, "settings.json"), JSON.stringify(this.settings, null, 2));
     }
   }
 
