@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from graphmend_lsp import mend as mending
 from graphmend_lsp.finding import EntryName, Evidence, Finding, Internal, Severity
 from graphmend_lsp.flow.engine import Engine
-from graphmend_lsp.flow.events import Event, Facts
+from graphmend_lsp.flow.events import Event, Facts, Growth
+from graphmend_lsp.flow.growth import settles
 from graphmend_lsp.flow.host import SILENT_REGISTRIES
 from graphmend_lsp.flow.values import Why
 from graphmend_lsp.mend.base import Site
@@ -26,6 +27,8 @@ _EXPORT_CODES = frozenset({"GM101", "GM102", "GM103", "GM301"})
 _READS = ("extract", "dynamic", "index")
 _CAPTURES = {"capture_scalar_outputs": ("GM401", "GM402"), "capture_dynamic_output_shape_ops": ("GM501",)}
 """What each setting of ``torch._dynamo.config`` lets TorchDynamo carry through the graph."""
+_SYMBOLIC = "allow_unspec_int_on_nn_module"
+"""The setting under which the numbers of modules are not guarded by their value."""
 _CAPTURED = frozenset(code for codes in _CAPTURES.values() for code in codes)
 _CAPTURING = (2, 12)
 """The first release in which ``fullgraph=True`` does what these settings do."""
@@ -60,6 +63,7 @@ class Judge:
         self.rules = {kind: [r for r in all_rules() if kind in r.kinds] for r in all_rules() for kind in r.kinds}
         self._failures: dict[tuple[str, str], Internal] = {}
         self._captured = frozenset(_captured(parsed))
+        self._symbolic = _sets(parsed, _SYMBOLIC)
 
     def run(self) -> tuple[list[tuple[Finding, Site | None]], Kept]:
         """The findings, each with its site, and what the next check of the file may use again."""
@@ -113,6 +117,8 @@ class Judge:
         entry = region.entry
         calls = effect_calls(facts.events)
         for event in facts.events:
+            if event.grows is not None and self._stays(region, event.grows):
+                continue
             for rule in self.rules.get(event.kind, ()):
                 if not self.settings.wants(rule.code):
                     continue
@@ -133,6 +139,12 @@ class Judge:
                     known.entry = entry
                 if id(facts) in region.direct and all(entry.function is not e.function for e in known.entries):
                     known.entries.append(entry)
+
+    def _stays(self, region: Region, growth: Growth) -> bool:
+        """Whether state that grows in one place costs nothing: set back elsewhere, or made symbolic by a setting."""
+        if growth.what == "number" and growth.owner == "module" and self._symbolic:
+            return True
+        return settles({key for facts in region.facts for key in facts.settled}, growth)
 
     def _captures(self, entry: Entry) -> bool:
         """Whether values that are data stay in the graph of an entry."""
@@ -265,8 +277,15 @@ def _part_of_another(event: Event, calls: frozenset[int]) -> bool:
 
 def _captured(parsed: Parsed) -> Iterator[str]:
     """Rules that the file switches off, by a setting of ``torch._dynamo.config`` that it makes true."""
+    for setting, codes in _CAPTURES.items():
+        if _sets(parsed, setting):
+            yield from codes
+
+
+def _sets(parsed: Parsed, setting: str) -> bool:
+    """Whether a file makes a setting true, by an assignment or a keyword."""
     for chunk in parsed.chunks:
-        if not any(name in chunk.text for name in _CAPTURES):
+        if setting not in chunk.text:
             continue
         for top in chunk.nodes:
             for node in ast.walk(top):
@@ -277,9 +296,9 @@ def _captured(parsed: Parsed) -> Iterator[str]:
                     value = node.value
                 elif isinstance(node, ast.keyword):
                     names, value = [node.arg], node.value
-                if isinstance(value, ast.Constant) and value.value is True:
-                    for name in names:
-                        yield from _CAPTURES.get(name or "", ())
+                if setting in names and isinstance(value, ast.Constant) and value.value is True:
+                    return True
+    return False
 
 
 def _silent_functions(parsed: Parsed, module: Module) -> set[str]:

@@ -158,7 +158,7 @@ def _tasks(options: argparse.Namespace, work: Path, package: str, number: int, o
     arms += ["train"] * ("train" in asked or number % TRAIN_EVERY == 0)
     arms += ["odd"] * ("odd" in asked)
     arms += ["half"] * ("half" in asked or number % HALF_EVERY == 0)
-    for arm in arms:
+    for arm in (arm for arm in arms if not options.arms or arm in options.arms.split(",")):
         task = {"package": package, "name": name, "arm": arm, "seconds": options.seconds}
         if arm != "eval":
             task["recipe"] = (read(place(work, package, name, "eval")) or {}).get("recipe")

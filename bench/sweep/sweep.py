@@ -27,6 +27,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--package", default="transformers,timm,diffusers", help="these packages, by commas")
     parser.add_argument("--limit", type=int, default=200, help="at most so many architectures of each package")
     parser.add_argument("--only", default="", help="only architectures whose name has this regular expression")
+    parser.add_argument("--arms", default="", help="only these arms, by commas (the others need what eval found)")
     parser.add_argument("--workers", type=int, default=2, help="processes that measure at the same time")
     parser.add_argument("--seconds", type=int, default=150, help="time-out of one architecture in one arm")
     parser.add_argument("--retry", action="store_true", help="measure again what failed")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from graphmend_lsp.flow import host, tensors
+from graphmend_lsp.flow import growth, host, tensors
 from graphmend_lsp.flow.call_base import Arguments, short
 from graphmend_lsp.flow.expressions import BOOL, INT, STR
 from graphmend_lsp.flow.methods import Methods
@@ -94,7 +94,9 @@ class Builtins(Methods):
         if name == "dict":
             return self._dict_of(arguments)
         if name == "type":
-            return UNKNOWN
+            if first is None or len(values) != 1 or first.kind not in (Kind.MODULE, Kind.INSTANCE):
+                return UNKNOWN
+            return Value(Kind.CLASS, ref=first.ref) if isinstance(first.ref, ClassInfo) else UNKNOWN
         if name in ("open", "input", "breakpoint", "exec", "eval", "compile", "__import__"):
             return UNKNOWN
         if name == "setattr":
@@ -278,9 +280,18 @@ class Builtins(Methods):
         if name == "defaultdict":
             made = _EMPTY.get(first.ref) if first is not None and first.kind is Kind.NAMESPACE else None
             element = container(type_name=made) if made is not None else None
+            if first is not None and first.kind is Kind.NAMESPACE and first.ref == "builtins.int":
+                element = INT
             return Value(Kind.CONTAINER, element=element, dtype="dict")
         if name == "deque":
-            return self._copy("list", first)
+            made, most = self._copy("list", first), arguments.get(1, "maxlen")
+            if most is None or most.null is Null.ALWAYS:
+                return made
+            if isinstance(most.const, int) and most.const > growth.LIMIT:
+                return made
+            return changed(made, dtype="deque")  # it soon stays as long as it is
+        if name == "Counter":
+            return Value(Kind.CONTAINER, element=INT, dtype="dict")
         if name in ("namedtuple", "NamedTuple") and len(arguments.values) > 1:
             fields = _field_names(arguments.values[1])
             if fields:

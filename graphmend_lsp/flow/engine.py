@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from graphmend_lsp.flow import host, parameters, tensors
+from graphmend_lsp.flow import growth, host, parameters, tensors
 from graphmend_lsp.flow.base import Base, known_write
 from graphmend_lsp.flow.classes import MAX_DEPTH, Classes
 from graphmend_lsp.flow.contexts import call_arguments, original, rebased, rooted, signature_of
@@ -208,6 +208,8 @@ class Engine(Classes):
 
     def _returned(self, facts: Facts, params: dict[str, Value], node: ast.expr, caller: Base) -> Value:
         caller.called(node, facts)
+        if facts.growing:
+            growth.passed_on(caller, node, facts)
         caller.facts.effects = caller.facts.effects or facts.effects
         caller.facts.random = caller.facts.random or facts.random
         caller.facts.raises = caller.facts.raises or facts.raises
@@ -278,6 +280,8 @@ class Engine(Classes):
             self.failed(function)
             params = {}
         facts = self._kept(key, function, params, None, 1)
+        if facts is not None and facts.growing:
+            growth.at_entry(facts)
         wrapper = self._wrapped(function) if function.decorators and function.receiver is None else None
         if facts is not None and wrapper is not None:
             inner = wrapper.function

@@ -41,6 +41,14 @@ EventKind = Literal[
     "host",  # a call of the host that is not traced
     "deliberate",  # a break that somebody asked for
     "build",  # parameters, layers, classes, gradients made while tracing
+    "grow",  # state that is another one at each call, so that the code is compiled again
+]
+Owner = Literal[
+    "module",  # an nn.Module, or what it holds
+    "shared",  # a global or a class
+    "object",  # the plain object whose method is compiled
+    "closure",  # a local of a function around the compiled one
+    "parameter",  # what a parameter holds: the call decides
 ]
 
 
@@ -85,6 +93,23 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Growth:
+    """State that is another one at each call: what holds it, and what of it TorchDynamo guards."""
+
+    owner: Owner
+    what: Literal["number", "text", "length"]
+    key: str
+    """A name that is the same wherever a region touches the state."""
+    target: ast.expr
+    """The state as it is written at the place."""
+
+    @property
+    def recompiles(self) -> bool:
+        """Whether each change costs a compilation: elsewhere an ``int`` becomes symbolic after the second."""
+        return self.what != "number" or self.owner in ("module", "shared")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Event:
     """One place; ``node`` is at fault, ``stmt`` the statement it stands in."""
 
@@ -101,6 +126,8 @@ class Event:
     """Part of a test that is reported as a whole."""
     written: Why | None = None
     """A write to arguments, buffers or Python state that can come before this place."""
+    grows: Growth | None = None
+    """Of a ``grow``: what grows."""
 
 
 @dataclass(slots=True, eq=False)
@@ -148,8 +175,15 @@ class Facts:
     raises: bool = False
     callees: list[Facts] = field(default_factory=list["Facts"])
     calls: dict[int, Facts] = field(default_factory=dict[int, "Facts"])
+    """What each call used: Facts of the callee by ``id`` of the call's node (the last pass over a loop wins)."""
     written_at: dict[ast.AST, Why | None] = field(default_factory=dict[ast.AST, "Why | None"])
     """For each function called, a write that can have happened before some call of it."""
     call_contexts: dict[ast.AST, list[Context]] = field(default_factory=dict[ast.AST, "list[Context]"])
     """For each function called, what stands around its calls."""
-    """What each call used: Facts of the callee by ``id`` of the call's node (the last pass over a loop wins)."""
+    growing: dict[tuple[str, int], tuple[str, Event]] = field(
+        default_factory=dict[tuple[str, int], "tuple[str, Event]"]
+    )
+    """What grows in a parameter, by the parameter and the ``id`` of the place: whether it outlives the call is known
+    where the function is called."""
+    settled: set[str] = field(default_factory=set[str])
+    """State that is set anew, cleared or cut: what grows there does not grow from call to call."""

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from graphmend_lsp.flow import host
+from graphmend_lsp.flow import growth, host
 from graphmend_lsp.flow.base import visible
 from graphmend_lsp.flow.calls import Calls
 from graphmend_lsp.flow.events import Branch, Context, Datum, Facts, Test, TryBlock
@@ -130,6 +130,8 @@ class Interpreter(Calls):
                 kept = changed(result, roots=left.roots, dtype=left.dtype, shape=left.shape)
                 self.state.env[stmt.target.id] = kept
             return
+        if not isinstance(stmt.target, ast.Name) or stmt.target.id in self.globals:
+            growth.added_to(self, stmt, left, right)
         value = self.binary(stmt.op, left, right, stmt)
         if left.kind is Kind.CONTAINER and isinstance(stmt.target, ast.Name):
             if left.dtype != "tuple" and (visible(left.roots) or stmt.target.id in self.facts.params):
@@ -141,6 +143,7 @@ class Interpreter(Calls):
     def bind(self, target: ast.expr, value: Value, *, link: bool = True) -> None:
         if isinstance(target, ast.Name):
             if target.id in self.globals:
+                growth.stored(self, target, value)
                 self.write(None, target, f"`{target.id}` belongs to an outer scope")
                 self.flow("store", value, target)
             if value.kind is Kind.TENSOR and link and isinstance(self.stmt, (ast.Assign, ast.AnnAssign)):
@@ -174,7 +177,7 @@ class Interpreter(Calls):
     def _store_attribute(self, target: ast.Attribute, value: Value) -> None:
         owner = self.eval(target.value)
         if isinstance(target.value, ast.Name) and target.value.id == "self" and self.self_stores is not None:
-            self.set_on_self(target.attr, value)
+            self.set_on_self(target.attr, growth.kept_kind(self, target, value))
             return
         if owner.kind is Kind.TENSOR:
             if target.attr == "requires_grad" or self.computed(owner):
@@ -185,6 +188,7 @@ class Interpreter(Calls):
         local = local and isinstance(target.value, ast.Name) and target.value.id not in self.facts.params
         local = local and isinstance(target.value, ast.Name) and target.value.id in self.state.env
         if not local:
+            growth.stored(self, target, value)
             self.write(None, target, f"`{self._short(target)}` is stored")
             self.flow("store", value, target)
 
@@ -194,9 +198,10 @@ class Interpreter(Calls):
         if owner.kind is Kind.TENSOR:
             self.write(owner, target, f"`{self._short(target)}` is written")
             return
-        self._store_in_self(target.value, owner, value)
+        self._store_in_self(target, owner, value)
         local = isinstance(target.value, ast.Name) and owner.kind is Kind.CONTAINER and not visible(owner.roots)
         if not local:
+            growth.stored(self, target, value)
             self.write(None, target, f"`{self._short(target)}` is stored")
             self.flow("store", value, target)
         elif isinstance(target.value, ast.Name):
@@ -208,14 +213,17 @@ class Interpreter(Calls):
             element = value if owner.element is None else join(owner.element, value)
             self.state.env[target.value.id] = changed(owner, keys=keys, elements=None, element=element, truth=True)
 
-    def _store_in_self(self, node: ast.expr, owner: Value, value: Value) -> None:
+    def _store_in_self(self, target: ast.Subscript, owner: Value, value: Value) -> None:
         """``self.items[k] = x``, where a method is run to learn what attributes hold."""
+        node = target.value
         if self.self_stores is None or owner.kind not in (Kind.CONTAINER, Kind.UNKNOWN):
             return
         if not isinstance(node, ast.Attribute):
             return
+        name = owner.dtype if owner.kind is Kind.CONTAINER and owner.dtype else "dict"
         if isinstance(node.value, ast.Name) and node.value.id == "self":
-            self.set_on_self(node.attr, Value(Kind.CONTAINER, element=value, dtype=owner.dtype or "dict"))
+            kept = growth.kept_kind(self, target, value)
+            self.set_on_self(node.attr, Value(Kind.CONTAINER, element=kept, dtype=name))
 
     def _delete(self, stmt: ast.Delete) -> None:
         for target in stmt.targets:
@@ -223,6 +231,7 @@ class Interpreter(Calls):
                 self.state.env.pop(target.id, None)
             elif isinstance(target, (ast.Attribute, ast.Subscript)):
                 self.eval(target.value)
+                growth.deleted(self, target)
                 self.write(None, target, f"`{self._short(target)}` is deleted")
 
     def _return(self, stmt: ast.Return) -> None:

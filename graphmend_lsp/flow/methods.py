@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from graphmend_lsp.flow import host
+from graphmend_lsp.flow import growth, host
 from graphmend_lsp.flow.call_base import Arguments, short
 from graphmend_lsp.flow.expressions import BOOL, INT, STR
 from graphmend_lsp.flow.ops import ARRAY_METHODS, TENSOR_ONLY_METHODS, method_fact
@@ -199,6 +199,7 @@ class Methods(TorchCalls):
         if added is not None and _of_self(target):
             self._add_to_self(target, receiver, name, added)
         if not local:
+            growth.called_on(self, node, receiver, name, added)
             self.write(None, node, f"`{short(self.source(node))}` changes a container")
             self.flow("store", added, node)
         if added is not None and name in _ADDS:

@@ -14,7 +14,7 @@ _LOOKS = frozenset({"isinstance", "hasattr", "len", "callable", "getattr", "issu
 _EFFECTS = frozenset(
     {name.rpartition(".")[2] for name in host.PRINTS | host.WARNS | host.CHECKS}
     | host.LOG_METHODS
-    | {"str", "repr", "any", "all", "sorted", "filter", "_assert"}
+    | {"str", "repr", "any", "all", "sorted", "filter", "_assert", "append", "extend", "insert", "appendleft"}
 )
 
 
@@ -38,6 +38,8 @@ def _suspect(item: ast.AST, local: set[str]) -> bool:
         return not _static(item.subject if isinstance(item, ast.Match) else item, local)
     if isinstance(item, ast.For):
         return isinstance(item.iter, ast.Call) or not _static(item.iter, local)
+    if isinstance(item, ast.AugAssign):
+        return not isinstance(item.target, ast.Name) or item.target.id not in local
     return isinstance(item, ast.Call) and last_name(item.func) in _EFFECTS
 
 

@@ -8,6 +8,8 @@
 from __future__ import annotations
 
 import io
+import itertools
+import re
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -96,11 +98,37 @@ def test_every_rule_has_fixtures(rule) -> None:
 # -- torch agrees ------------------------------------------------------------------------------------
 
 
-@parametrize([p for p in FLAG if p.parent.name != "GM001"])
+RECOMPILES = [p for p in FLAG + PASS if p.parent.name == "GM701"]
+
+
+@parametrize([p for p in RECOMPILES if p in FLAG])
+def test_torch_compiles_again_where_flagged(path: Path) -> None:
+    """Every entry is compiled in each call up to the limit, and the guard of every marked state has failed."""
+    reasons: list[str] = []
+    for entry, compiled in execute.compilations(path).items():
+        growth = [after - before for before, after in itertools.pairwise(compiled.after)]
+        assert len(growth) >= 8 and all(growth[:7]), f"{entry}: {compiled.after}"
+        assert not growth[-1], f"{entry} does not reach the limit: {compiled.after}"
+        reasons += compiled.reasons
+    statements = markers.Statements(read(path))
+    for line in {line for line, _ in markers.expected(read(path))}:
+        header = statements.at(line)
+        assert header is not None
+        names = set(re.findall(r"[A-Za-z_]\w*", read(path).splitlines()[header[0] - 1].partition("#")[0]))
+        assert any(names & set(re.findall(r"[A-Za-z_]\w*", reason)) - {"self"} for reason in reasons), line
+
+
+@parametrize([p for p in RECOMPILES if p in PASS])
+def test_torch_does_not_compile_again(path: Path) -> None:
+    for entry, compiled in execute.compilations(path).items():
+        assert len(set(compiled.after[-5:])) == 1, f"{entry}: {compiled.after}"
+
+
+@parametrize([p for p in FLAG if p.parent.name not in ("GM001", "GM701")])
 def test_torch_breaks_where_flagged(path: Path) -> None:
     """TorchDynamo breaks on every marked line, and on no other (the block of a marked test or loop aside)."""
     statements = markers.Statements(read(path))
-    wanted = {line for line, _ in markers.expected(read(path))}
+    wanted = {line for line, code in markers.expected(read(path)) if code != "GM701"}
     seen: set[int] = set()
     for entry, found in execute.breaks(path).items():
         assert found, f"{entry} does not break"

@@ -149,6 +149,67 @@ def _breaks(path: Path, content: bytes) -> dict[str, list[tuple[int, str]]]:
     return found
 
 
+@dataclasses.dataclass
+class Compiled:
+    """How often an entry was compiled after each call on one instance, and the guards that failed."""
+
+    after: list[int]
+    reasons: list[str]
+
+
+class _Recompiles(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.seen: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.seen.append(record.getMessage())
+
+
+@functools.cache
+def compilations(path: Path) -> dict[str, Compiled]:
+    """For each entry of a fixture the graphs compiled so far after each call with its first arguments."""
+    found: dict[str, Compiled] = {}
+    handler = _Recompiles()
+    torch._logging.set_logs(recompiles=True)
+    loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict if name.endswith("__recompiles")]
+    kept = [(logger, logger.handlers[:], logger.propagate) for logger in loggers]
+    for logger, _, _ in kept:
+        logger.handlers[:] = [handler]
+        logger.propagate = False
+    try:
+        with _quick_guards():
+            for case in cases(load(path, module_name(path))):
+                found[case.entry] = _compilations(path, case, handler)
+    finally:
+        for logger, handlers, propagate in kept:
+            logger.handlers[:] = handlers
+            logger.propagate = propagate
+        torch._logging.set_logs()
+        torch._dynamo.reset()
+    return found
+
+
+def _compilations(path: Path, case: Case, handler: _Recompiles) -> Compiled:
+    graphs = 0
+
+    def backend(module: torch.fx.GraphModule, _: list[Any]) -> Callable[..., Any]:
+        nonlocal graphs
+        graphs += 1
+        return module.forward
+
+    handler.seen.clear()
+    torch._dynamo.reset()
+    entry = torch.compile(build(load(path, module_name(path)), case), backend=backend)
+    after: list[int] = []
+    args = case.makers[0]()
+    with quiet():
+        for _ in range(case.options.get("repeat", 1)):
+            entry(*args)
+            after.append(graphs)
+    return Compiled(after, list(handler.seen))
+
+
 @contextlib.contextmanager
 def _quick_guards() -> Iterator[None]:
     """Without the measurement of each guard's latency, for which Dynamo flushes the CPU's caches."""

@@ -1,0 +1,64 @@
+"""# GM701 recompiles-per-call
+
+State that is another one at each call: `self.count += 1`, a list attribute that grows.
+
+## What it does
+Flags what the compiled code counts on or makes longer from call to call: a number or a text in an attribute of a
+module, in what it holds (`self.stats.n`, `self.stats["n"]`), in a global or on a class; a list, tuple, `deque` or dict
+of a module, an object or a global that gets a new item each time.
+
+Not flagged is what does not cost a compilation at each call (measured): a `float`; a number in a closure, in an
+argument or in a plain object whose own method is compiled (the second compilation makes these symbolic); a tensor,
+whether buffer or attribute; what the same compiled code sets back, clears or cuts, or counts with `%` or `min` up to a
+few; what stands under a test of the state itself (`if len(self.log) < 10:`); what is left out while compiling
+(`if not torch.compiler.is_compiling():`). What happens under `if self.training:` is flagged: it costs when you train.
+
+## Why is this bad?
+There is no graph break. But the graph is guarded by the state that it was traced with: the value of the number, the
+length of the list. The next call finds another one, and TorchDynamo compiles the code again, seconds for a model. After
+8 times (`torch._dynamo.config.recompile_limit`) it gives up: from then on the function runs without a graph, and under
+`fullgraph=True` the call raises.
+
+## Example
+```python
+def forward(self, x):
+    self.count += 1
+    return self.layer(x)
+```
+
+## Use instead
+A tensor, which is not guarded by its value:
+```python
+def __init__(self):
+    ...
+    self.register_buffer("count", torch.zeros((), dtype=torch.long))
+
+def forward(self, x):
+    self.count += 1
+    return self.layer(x)
+```
+Or count outside of what is compiled. For a number in a module there is
+`torch._dynamo.config.allow_unspec_int_on_nn_module = True` (torch 2.5 and later); in a file that sets it such numbers
+are not flagged. A list that collects results is best returned, or emptied before each call.
+
+## Fix safety
+There is no automatic fix yet.
+
+## References
+- [Dealing with recompilations](https://docs.pytorch.org/docs/stable/compile/programming_model.recompilation.html)
+"""
+
+from __future__ import annotations
+
+from graphmend_lsp.flow.events import Event
+from graphmend_lsp.rules.base import Flag, Spec, source
+
+SPEC = Spec("GM701", "recompiles-per-call", ("grow",), "")
+_WORDS = {"number": "is another number", "text": "is another text", "length": "is longer"}
+
+
+def flag(event: Event) -> Flag | None:
+    if event.grows is None:
+        return None
+    words = f"`{source(event, event.grows.target)}` {_WORDS[event.grows.what]} at each call"
+    return Flag(event.node, f"{words}; torch.compile compiles the code again each time, until it gives up")
