@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from graphmend_lsp import mend as mending
-from graphmend_lsp.finding import EntryName, Evidence, Finding, Internal, Severity
+from graphmend_lsp.finding import EntryName, Evidence, Finding, Internal, Refusal, Severity
+from graphmend_lsp.flow.carried import is_carried, setting_for
 from graphmend_lsp.flow.engine import Engine
 from graphmend_lsp.flow.events import Event, Facts, Growth
 from graphmend_lsp.flow.growth import settles
@@ -25,13 +25,18 @@ from graphmend_lsp.text import Span
 
 _EXPORT_CODES = frozenset({"GM101", "GM102", "GM103", "GM301"})
 _READS = ("extract", "dynamic", "index")
-_CAPTURES = {"capture_scalar_outputs": ("GM401", "GM402"), "capture_dynamic_output_shape_ops": ("GM501",)}
-"""What each setting of ``torch._dynamo.config`` lets TorchDynamo carry through the graph."""
+_SCALARS = "capture_scalar_outputs"
+_CAPTURES = (_SCALARS, "capture_dynamic_output_shape_ops")
+"""Settings of ``torch._dynamo.config`` that let TorchDynamo carry values through the graph which are data."""
 _SYMBOLIC = "allow_unspec_int_on_nn_module"
 """The setting under which the numbers of modules are not guarded by their value."""
-_CAPTURED = frozenset(code for codes in _CAPTURES.values() for code in codes)
+_CAPTURED = frozenset({"GM302", "GM401", "GM402", "GM501"})
+"""Rules about what such a setting can keep in the graph."""
 _CAPTURING = (2, 12)
 """The first release in which ``fullgraph=True`` does what these settings do."""
+_NUMBER = Refusal(
+    "where", "host-value", "the test is on a Python number: keep the tensor it was read from, and test that"
+)
 _MAX_EVIDENCE = 8
 _MAX_ENTRIES = 3
 """Entries beside the first that the evidence names one by one."""
@@ -62,7 +67,7 @@ class Judge:
         self.settings = settings
         self.rules = {kind: [r for r in all_rules() if kind in r.kinds] for r in all_rules() for kind in r.kinds}
         self._failures: dict[tuple[str, str], Internal] = {}
-        self._captured = frozenset(_captured(parsed))
+        self._captured = frozenset(setting for setting in _CAPTURES if _sets(parsed, setting))
         self._symbolic = _sets(parsed, _SYMBOLIC)
 
     def run(self) -> tuple[list[tuple[Finding, Site | None]], Kept]:
@@ -119,10 +124,12 @@ class Judge:
         for event in facts.events:
             if event.grows is not None and self._stays(region, event.grows):
                 continue
+            if event.test is not None and event.test.is_carried and not self._carries(entry, event):
+                continue
             for rule in self.rules.get(event.kind, ()):
                 if not self.settings.wants(rule.code):
                     continue
-                if rule.code in self._captured or (rule.code in _CAPTURED and self._captures(entry)):
+                if rule.code in _CAPTURED and self._stays_in_graph(region, event):
                     continue
                 if entry.kind == "export" and rule.code not in _EXPORT_CODES:
                     continue
@@ -146,9 +153,25 @@ class Judge:
             return True
         return settles({key for facts in region.facts for key in facts.settled}, growth)
 
-    def _captures(self, entry: Entry) -> bool:
+    def _carries(self, entry: Entry, event: Event) -> bool:
+        """Whether a number from the device is still one of the graph where it is tested: else the read was the break.
+
+        What ``torch._check`` says of it decides the test; who calls that knows.
+        """
+        if "_check" in event.function.chunk.source_of(event.function.node):
+            return False
+        return self._captures(entry, _SCALARS)
+
+    def _stays_in_graph(self, region: Region, event: Event) -> bool:
+        """Whether what the event reads, or its shape that is data, is captured here."""
+        setting = setting_for(event)
+        if setting is None or not self._captures(region.entry, setting):
+            return False
+        return is_carried(event, region.engine.made_of_numbers)
+
+    def _captures(self, entry: Entry, setting: str) -> bool:
         """Whether values that are data stay in the graph of an entry."""
-        return entry.fullgraph and self.settings.torch_version >= _CAPTURING
+        return setting in self._captured or (entry.fullgraph and self.settings.torch_version >= _CAPTURING)
 
     # -- findings --------------------------------------------------------------------------------
 
@@ -159,9 +182,12 @@ class Judge:
         )
         chunk = event.function.chunk
         shift = self.parsed.by_id[chunk.id].shift
-        offers, refusals = mending.proposals(
-            site, lambda name, error: self._failed(f"transformation {name}", event, error)
-        )
+        if event.test is not None and event.test.is_carried:
+            offers, refusals = (), (_NUMBER,)
+        else:
+            offers, refusals = mending.proposals(
+                site, lambda name, error: self._failed(f"transformation {name}", event, error)
+            )
         statement = chunk.span(event.stmt)
         origin, named_line = self._origin(hit.flag.why, hit.engine)
         finding = Finding(
@@ -273,13 +299,6 @@ def _part_of_another(event: Event, calls: frozenset[int]) -> bool:
     if event.context.data_branches and event.kind in ("print", "log", "warn"):
         return any(only_effects(stmt, calls) for stmt in event.context.data_branches)
     return False
-
-
-def _captured(parsed: Parsed) -> Iterator[str]:
-    """Rules that the file switches off, by a setting of ``torch._dynamo.config`` that it makes true."""
-    for setting, codes in _CAPTURES.items():
-        if _sets(parsed, setting):
-            yield from codes
 
 
 def _sets(parsed: Parsed, setting: str) -> bool:

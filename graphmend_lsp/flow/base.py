@@ -11,7 +11,7 @@ from graphmend_lsp.flow import host
 from graphmend_lsp.flow.events import Context, Datum, Event, EventKind, Facts, Flow, Test
 from graphmend_lsp.flow.state import State
 from graphmend_lsp.flow.untraceable import untraceable
-from graphmend_lsp.flow.values import Kind, Root, Value, Why, all_roots
+from graphmend_lsp.flow.values import COMPUTED, Kind, Root, Value, Why, all_roots
 from graphmend_lsp.model.module import FunctionInfo, Module
 from graphmend_lsp.parse import Place
 
@@ -52,6 +52,8 @@ class Base:
         self.has_walrus = engine.has_walrus(function.chunk)
         self.stmt: ast.stmt = function.body[0]
         self.collector: list[Datum] | None = None
+        self.carried: list[Datum] = []
+        """Numbers from the device that the test at hand has asked for."""
         self.events: dict[tuple[str, int], Event] = {}
         self.globals: set[str] = set()
         self.returned: Value | None = None
@@ -120,9 +122,17 @@ class Base:
             self.emit(kind, node, value=value, test=Test((datum,)))
 
     def host_read(self, kind: EventKind, node: ast.expr, name: str, value: Value) -> None:
+        if kind == "dynamic":
+            self.engine.sized_by_data.add(id(node))
         if self.collector is not None:
             self.collector.append(Datum(node, value, "dynamic" if kind == "dynamic" else "read"))
         self.emit(kind, node, name=name, value=value)
+
+    def read_from(self, value: Value | None, dtype: str | None, ref: str = COMPUTED) -> Value:
+        """The number, or the list of them, that is read from a tensor."""
+        if value is None:
+            return Value(Kind.SCALAR, dtype=dtype)
+        return Value(Kind.SCALAR, why=value.why, dtype=dtype, ref=ref if self.computed(value) else None)
 
     def note_made(self, node: ast.expr | ast.stmt, operands: Iterable[Value]) -> None:
         """Note the result of an operator whose operands are all known while tracing."""

@@ -115,7 +115,7 @@ class Builtins(Methods):
             if (first.array and self.eager) or self.known_float(first):
                 return number(name)
             self.host_read("extract", node, name, first)
-            return Value(Kind.SCALAR, why=first.why, dtype=name)
+            return self.read_from(first, name)
         if first.kind is Kind.SCALAR:
             return changed(first, dtype=name)
         return number(name)
@@ -339,6 +339,7 @@ class Builtins(Methods):
                 return Value(Kind.PYTHON, dtype="ndarray", why=why) if made else PYTHON
             if not made:
                 return PYTHON
+            self.note_made(node, ())
         why = arrays[0].why if arrays else self.why(node, f"`{short(self.source(node))}` is traced as a tensor")
         dtype = tensors.NUMPY_FLOAT if _makes_known_float(last, arguments) else None
         return Value(Kind.TENSOR, why=why, roots=frozenset({("op", id(node))}), array=True, dtype=dtype)

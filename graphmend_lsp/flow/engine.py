@@ -50,6 +50,8 @@ class Engine(Classes):
         """Of torch, as is assumed."""
         self.made_of_numbers: set[int] = set()
         """Results of operators without a tensor from outside among their operands, by ``id`` of their node."""
+        self.sized_by_data: set[int] = set()
+        """Operators whose result has a shape that is data, by ``id`` of their node."""
         self._nested: dict[FunctionNode, FunctionInfo] = {}
         self._decorated: dict[FunctionInfo, Value] = {}
         self._memo: dict[tuple[FunctionNode, Any], Facts | None] = {}
@@ -281,7 +283,7 @@ class Engine(Classes):
             params = {}
         facts = self._kept(key, function, params, None, 1)
         if facts is not None and facts.growing:
-            growth.at_entry(facts)
+            growth.at_entry(facts, self.release)
         wrapper = self._wrapped(function) if function.decorators and function.receiver is None else None
         if facts is not None and wrapper is not None:
             inner = wrapper.function

@@ -86,10 +86,22 @@ class Test:
 
     data: tuple[Datum, ...] = ()
     truth: bool | None = None
+    carried: tuple[Datum, ...] = ()
+    """Numbers that were read from the device before: they matter where such reads do not split the graph."""
 
     @property
     def is_data(self) -> bool:
         return any(d.kind != "dynamic" for d in self.data)
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether the test is on numbers that come from the device and on nothing else that is data."""
+        return bool(self.carried) and not self.is_data
+
+    @property
+    def cause(self) -> Datum | None:
+        """The first part that decides on data."""
+        return next((d for d in (*self.data, *self.carried) if d.kind != "dynamic"), None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,16 +109,18 @@ class Growth:
     """State that is another one at each call: what holds it, and what of it TorchDynamo guards."""
 
     owner: Owner
-    what: Literal["number", "text", "length"]
+    what: Literal["number", "float", "text", "length"]
     key: str
     """A name that is the same wherever a region touches the state."""
     target: ast.expr
     """The state as it is written at the place."""
 
-    @property
-    def recompiles(self) -> bool:
-        """Whether each change costs a compilation: elsewhere an ``int`` becomes symbolic after the second."""
-        return self.what != "number" or self.owner in ("module", "shared")
+    def recompiles(self, release: tuple[int, int]) -> bool:
+        """Whether each change costs a compilation in a release of torch: else a number soon becomes symbolic."""
+        old = release < (2, 8)
+        if self.what == "float":
+            return old
+        return self.what != "number" or self.owner == "shared" or (self.owner == "module" and not old)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,6 +12,8 @@ from graphmend_lsp.flow.narrowing import Narrowing
 from graphmend_lsp.flow.ops import method_fact
 from graphmend_lsp.flow.state import State
 from graphmend_lsp.flow.values import (
+    COMPUTED,
+    COMPUTED_LIST,
     MISSING,
     NONE,
     PYTHON,
@@ -212,7 +214,7 @@ class Expressions(Narrowing):
                 value = right if right.kind is Kind.TENSOR else left
                 self.datum("in", node, value)
                 return Value(Kind.SCALAR, why=value.why)
-            return BOOL
+            return Value(Kind.SCALAR, why=left.why, ref=COMPUTED) if _number(left) and _python_items(right) else BOOL
         if left.kind is Kind.TENSOR or right.kind is Kind.TENSOR:
             if Kind.CONTAINER in (left.kind, right.kind) or left.null is Null.ALWAYS or right.null is Null.ALWAYS:
                 return BOOL
@@ -231,7 +233,10 @@ class Expressions(Narrowing):
         if _module_output(left) or _module_output(right):
             return tensor(dtype="bool", roots=frozenset({("op", id(node))}), why=left.why or right.why)
         if left.kind is Kind.SCALAR or right.kind is Kind.SCALAR:
-            return Value(Kind.SCALAR, why=left.why or right.why)
+            number = left if left.ref == COMPUTED else right
+            return Value(
+                Kind.SCALAR, why=number.why or left.why or right.why, ref=number.ref if _number(number) else None
+            )
         if left.const is not MISSING and right.const is not MISSING:
             folded = _fold_compare(op, left.const, right.const)
             if folded is not None:
@@ -277,6 +282,8 @@ class Expressions(Narrowing):
 
     def _if_expression(self, node: ast.IfExp) -> Value:
         test = self.test(node.test)
+        if test.is_carried and self.collector is None:
+            self.emit("ifexp", node, test=test)
         if test.is_data:
             if self.collector is not None:
                 self.collector.extend(d for d in test.data if d.kind == "truth")
@@ -415,7 +422,7 @@ class Expressions(Narrowing):
                 return PYTHON
             return value.element or UNKNOWN
         if value.kind is Kind.SCALAR:
-            return value
+            return value if value.ref != COMPUTED_LIST else changed(value, ref=COMPUTED)
         if value.kind is Kind.PYTHON:
             return value.element or (STR if value.dtype == "str" else PYTHON)
         if value.kind is Kind.MODULE:
@@ -440,7 +447,8 @@ class Expressions(Narrowing):
                 for bound in (part.lower, part.upper, part.step):
                     value = PYTHON if bound is None else self.eval(bound)
                     if bound is not None and value.kind is Kind.TENSOR and not value.mixed:
-                        self.host_read("index", bound, "slice", value)
+                        name = "list slice" if receiver.kind is Kind.CONTAINER else "slice"
+                        self.host_read("index", bound, name, value)
                 values.append(Value(Kind.PYTHON, dtype="slice"))
             elif isinstance(part, ast.Starred):
                 values.append(self.element_of(self.eval(part.value)))
@@ -471,7 +479,7 @@ class Expressions(Narrowing):
                 return value.elements[index.const]
             return value if index.dtype == "slice" else value.element or Value(Kind.MODULE)
         if value.kind is Kind.SCALAR:
-            return value
+            return value if value.ref != COMPUTED_LIST else changed(value, ref=COMPUTED)
         if _module_output(value):
             return value
         return UNKNOWN
@@ -617,13 +625,15 @@ class Expressions(Narrowing):
         outer = self.collector
         self.collector = []
         saved = self.state
+        before, self.carried = self.carried, []
         truth = self._truth(node)
+        carried, self.carried = tuple(self.carried), before
         self.state = State(self.state.env if nested else saved.env, self.state.written or saved.written, saved.dead)
         data = tuple(self.collector)
         self.collector = outer
         if outer is not None:
             outer.extend(d for d in data if d.kind != "truth" and d not in outer)
-        return Test(data, truth)
+        return Test(data, truth, carried)
 
     def _truth(self, node: ast.expr) -> bool | None:
         if isinstance(node, ast.BoolOp):
@@ -641,6 +651,8 @@ class Expressions(Narrowing):
             if value.null is not Null.ALWAYS and self.collector is not None:
                 self.collector.append(Datum(node, value))
             return None
+        if _number(value):
+            self.carried.append(Datum(node, value))
         if value.truth is not None and value.null is Null.NEVER:
             return value.truth
         if value.null is Null.ALWAYS:
@@ -754,6 +766,11 @@ def _masks_itself(node: ast.Subscript) -> bool:
         and index.left.id == node.value.id
         and isinstance(index.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq))
     )
+
+
+def _number(value: Value) -> bool:
+    """A number that certainly comes from a tensor computed in the region."""
+    return value.kind is Kind.SCALAR and value.ref == COMPUTED
 
 
 def _module_output(value: Value) -> bool:

@@ -4,7 +4,8 @@ TorchDynamo guards a graph by the Python state that it read while tracing.  Wher
 each call, the guard fails in each call and the code is compiled again, until the limit of recompiles (8); then it runs
 without a graph.  Measured with torch 2.4, 2.8 and 2.13: the length of a container and a text are guarded wherever they
 live; the value of an ``int`` is guarded for good in what an ``nn.Module`` or a global holds, while elsewhere (closures,
-arguments, plain objects), and for a ``float`` anywhere, the second compilation makes it symbolic.
+arguments, plain objects), and for a ``float`` anywhere, the second compilation makes it symbolic.  In torch 2.4 it is
+the other way round: a ``float`` is guarded for good, an ``int`` of a module becomes symbolic after four compilations.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from graphmend_lsp.flow.events import Event, Facts, Growth, Owner
 from graphmend_lsp.flow.values import MISSING, UNKNOWN, Kind, Value, changed
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _ADDING = frozenset({"append", "appendleft", "extend", "extendleft", "insert"})
 _TAKING = frozenset({"clear", "pop", "popleft", "popitem", "remove", "discard"})
 _LOOKUPS = frozenset({"setdefault", "get"})
-_NUMBERS = frozenset({"int", "str"})
+_NUMBERS: dict[str, Literal["number", "float", "text"]] = {"int": "number", "float": "float", "str": "text"}
 _CONTAINERS = frozenset({"list", "tuple", "dict"})
 LIMIT = 8
 """Recompiles of one function before TorchDynamo gives up (``torch._dynamo.config.recompile_limit``)."""
@@ -114,10 +115,10 @@ def passed_on(at: Base, node: ast.expr, facts: Facts) -> None:
         if found == "parameter":
             at.facts.growing.setdefault((path[0], id(event.node)), (path[0], event))
         elif found is not None:
-            _report(facts, event, replace(event.grows, owner=found))
+            _report(facts, event, replace(event.grows, owner=found), at.engine.release)
 
 
-def at_entry(facts: Facts) -> None:
+def at_entry(facts: Facts, release: tuple[int, int]) -> None:
     """What grows in the object whose method is compiled: that object outlives the call, other arguments may not."""
     function = facts.function
     args = function.node.args
@@ -126,7 +127,7 @@ def at_entry(facts: Facts) -> None:
         return
     for name, event in facts.growing.values():
         if name == first.arg and event.grows is not None:
-            _report(facts, event, replace(event.grows, owner="object"))
+            _report(facts, event, replace(event.grows, owner="object"), release)
 
 
 def settles(resets: set[str], growth: Growth) -> bool:
@@ -168,7 +169,7 @@ def _grows(at: Base, target: ast.expr, node: ast.expr | ast.stmt, value: Value) 
     owner = _owner(at, path)
     if owner is None:
         return
-    what = "length" if not number else "number" if value.dtype == "int" else "text"
+    what = _NUMBERS[value.dtype] if number else "length"
     growth = Growth(owner, what, _key(at, target, path), target)
     at.emit("grow", node, name=growth.key, value=value)
     event = at.events.pop(("grow", id(node)), None)
@@ -177,19 +178,21 @@ def _grows(at: Base, target: ast.expr, node: ast.expr | ast.stmt, value: Value) 
     event = replace(event, grows=growth)
     if owner == "parameter":
         at.facts.growing[path[0], id(node)] = (path[0], event)
-    elif growth.recompiles:
+    elif growth.recompiles(at.engine.release):
         at.events["grow", id(node)] = event
 
 
-def _report(facts: Facts, event: Event, growth: Growth) -> None:
-    if growth.recompiles and all(known.node is not event.node or known.kind != "grow" for known in facts.events):
+def _report(facts: Facts, event: Event, growth: Growth, release: tuple[int, int]) -> None:
+    if growth.recompiles(release) and all(
+        known.node is not event.node or known.kind != "grow" for known in facts.events
+    ):
         facts.events.append(replace(event, grows=growth))
 
 
 def _changes(left: Value, right: Value, op: ast.operator) -> bool:
     if left.kind is Kind.CONTAINER:
         return isinstance(op, ast.Add) and not _is_empty(right)
-    if right.kind is not Kind.PYTHON or right.dtype not in ("int", "bool", "str"):
+    if right.kind is not Kind.PYTHON or right.dtype not in ("int", "float", "bool", "str"):
         return False
     neutral = 1 if isinstance(op, ast.Mult) else "" if right.dtype == "str" else 0
     return right.const is MISSING or right.const != neutral

@@ -17,6 +17,7 @@ from graphmend_lsp.flow.calls import Calls
 from graphmend_lsp.flow.events import Branch, Context, Datum, Facts, Test, TryBlock
 from graphmend_lsp.flow.state import State, merge, same
 from graphmend_lsp.flow.values import (
+    COMPUTED,
     NONE,
     PYTHON,
     UNKNOWN,
@@ -290,7 +291,7 @@ class Interpreter(Calls):
             self.state = saved.copy()
             self.eval(stmt.msg)
             self.state = saved
-        if test.data:
+        if test.data or test.carried:
             self.emit("assert", stmt, test=test)
         self.facts.raises = True
         self.state = self.assume(stmt.test, True)
@@ -299,7 +300,7 @@ class Interpreter(Calls):
 
     def _if(self, stmt: ast.If) -> None:
         test = self.test(stmt.test)
-        if test.is_data:
+        if test.is_data or test.carried:
             self.emit("if", stmt, test=test)
         before = self.state
         outer = self.context
@@ -378,8 +379,9 @@ class Interpreter(Calls):
         iterable = self.eval(stmt.iter)
         data = tuple(self.collector)
         self.collector = outer
-        if data:
-            self.emit("for", stmt, value=iterable, test=Test(data))
+        carried = () if data else self._counted(stmt.iter, iterable)
+        if data or carried:
+            self.emit("for", stmt, value=iterable, test=Test(data, carried=carried))
         element = self._iterated(iterable, stmt)
 
         def step() -> None:
@@ -387,6 +389,16 @@ class Interpreter(Calls):
             self.block(stmt.body)
 
         self._loop(stmt, step, stmt.orelse)
+
+    def _counted(self, node: ast.expr, iterable: Value) -> tuple[Datum, ...]:
+        """What says how often a loop runs, if the device does: the size of a tensor, numbers in ``range(n)``."""
+        if iterable.kind is Kind.TENSOR and iterable.roots and not iterable.mixed:
+            if all(root[0] == "op" and root[1] in self.engine.sized_by_data for root in iterable.roots):
+                return (Datum(node, iterable),)
+        if not isinstance(node, ast.Call) or self.module.dotted(node.func) not in ("range", "builtins.range"):
+            return ()
+        values = [(part, self.facts.values.get(id(part))) for part in node.args]
+        return tuple(Datum(part, value) for part, value in values if value is not None and value.ref == COMPUTED)
 
     def _iterated(self, iterable: Value, stmt: ast.For | ast.AsyncFor) -> Value:
         if iterable.kind is Kind.INSTANCE and isinstance(iterable.ref, ClassInfo):
@@ -403,7 +415,7 @@ class Interpreter(Calls):
             nonlocal always
             test = self.test(stmt.test)
             always = test.truth is True
-            if test.is_data:
+            if test.is_data or test.carried:
                 self.emit("while", stmt, test=test)
             self.state = self.assume(stmt.test, True)
             if test.truth is False:

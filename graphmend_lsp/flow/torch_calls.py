@@ -12,6 +12,8 @@ from graphmend_lsp.flow.expressions import INT, POINTER, is_list_of_flags
 from graphmend_lsp.flow.named_results import result_names
 from graphmend_lsp.flow.ops import OpFact, function_fact, method_fact, module_fact
 from graphmend_lsp.flow.values import (
+    COMPUTED,
+    COMPUTED_LIST,
     NONE,
     PYTHON,
     UNKNOWN,
@@ -120,7 +122,8 @@ class TorchCalls(CallBase):
             if not reads_tensor and not method:
                 return PYTHON
             self.host_read("extract", node, name, first or UNKNOWN)
-            return Value(Kind.SCALAR, why=first.why if first is not None else None, dtype=_scalar_type(fact))
+            listed = name.rpartition(".")[2] == "tolist"
+            return self.read_from(first, _scalar_type(fact), COMPUTED_LIST if listed else COMPUTED)
         return self._result(fact, name, first, operands, arguments, node)
 
     def _numbers_given(self, fact: OpFact, name: str, arguments: Arguments, node: ast.Call) -> None:

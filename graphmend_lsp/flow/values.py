@@ -133,6 +133,10 @@ NONE = Value(Kind.PYTHON, null=Null.ALWAYS, const=None, truth=False)
 TRUE = Value(Kind.PYTHON, const=True, truth=True, dtype="bool")
 FALSE = Value(Kind.PYTHON, const=False, truth=False, dtype="bool")
 SCALAR = Value(Kind.SCALAR)
+COMPUTED = "computed"
+"""The ``ref`` of a scalar that certainly comes from a tensor computed in the region."""
+COMPUTED_LIST = "computed list"
+"""The ``ref`` of a list of such scalars."""
 
 
 def constant(value: Any) -> Value:

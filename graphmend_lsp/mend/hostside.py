@@ -39,7 +39,7 @@ def propose(site: Site) -> list[Offer | Refusal]:
 
 
 def _whys(site: Site) -> tuple[tuple[Reason, str], ...]:
-    if site.code == "GM402" and site.event.name == "slice":
+    if site.code == "GM402" and site.event.name in ("slice", "list slice"):
         return (_CLAMPED,)
     if site.code == "GM402" and site.event.name in ("list index", "range"):
         return (_NUMBER,)

@@ -52,11 +52,12 @@ def flag(event: Event) -> Flag | None:
     node = event.node
     if isinstance(node, ast.Assert):
         cause = _cause(node, event.test) if event.test is not None else None
-        if cause is None or event.test is None:
+        datum = event.test.cause if event.test is not None else None
+        if cause is None or datum is None:
             return None
         text = source(event, node.test)
         message = f"this assertion of `{text}` breaks the graph: {cause}{{origin}}"
-        return Flag(node, message, event.test.data[0].value.why)
+        return Flag(node, message, datum.value.why)
     if isinstance(node, ast.Call):
         why = event.value.why if event.value is not None else None
         if event.name != "torch._assert" and (event.value is None or event.value.kind is Kind.PYTHON):
@@ -78,7 +79,8 @@ def _cause(node: ast.Assert, test: Test) -> str | None:
         return "its test reads a value to the host"
     truths = [d for d in test.data if d.kind == "truth"]
     if not truths:
-        return None
+        formatted = bool(test.carried) and node.msg is not None and not _constant_text(node.msg)
+        return "its message is not a constant" if formatted else None
     leaf, negated = _last_operand(node.test)
     if negated:
         return "its test is negated"

@@ -83,7 +83,8 @@ SPEC = Spec("GM101", "data-dependent-branch", ("if", "ifexp", "match"), "GB0170"
 
 
 def flag(event: Event) -> Flag | None:
-    if event.test is None or not event.test.is_data:
+    datum = event.test.cause if event.test is not None else None
+    if datum is None:
         return None
     node = event.node
     if isinstance(node, ast.If) and raises_only(node):
@@ -94,7 +95,6 @@ def flag(event: Event) -> Flag | None:
         shown = node.subject
     else:
         return None
-    datum = next(d for d in event.test.data if d.kind != "dynamic")
     text = source(event, shown)
     return Flag(
         shown, f"`{text}` is known only on the device{{origin}}; torch.compile splits the graph here", datum.value.why

@@ -41,10 +41,10 @@ SPEC = Spec("GM102", "data-dependent-loop", ("while", "for"), "GB0170")
 
 
 def flag(event: Event) -> Flag | None:
-    if event.test is None or not event.test.data:
+    if event.test is None or not (event.test.data or event.test.carried):
         return None
     node = event.node
-    datum = event.test.data[0]
+    datum = (*event.test.data, *event.test.carried)[0]
     if isinstance(node, ast.While):
         text = source(event, node.test)
         words = f"the loop runs as long as `{text}`, which is known only on the device{{origin}}"

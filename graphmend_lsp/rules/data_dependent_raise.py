@@ -56,9 +56,9 @@ SPEC = Spec("GM301", "data-dependent-raise", ("if",), "GB0170")
 
 def flag(event: Event) -> Flag | None:
     node = event.node
-    if event.test is None or not event.test.is_data or not isinstance(node, ast.If) or not raises_only(node):
+    datum = event.test.cause if event.test is not None else None
+    if datum is None or not isinstance(node, ast.If) or not raises_only(node):
         return None
-    datum = next(d for d in event.test.data if d.kind != "dynamic")
     text = source(event, node.test)
     message = (
         f"whether `{text}` holds is known only on the device{{origin}}; torch.compile splits the graph at this guard"

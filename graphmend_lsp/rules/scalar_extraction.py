@@ -25,7 +25,9 @@ def scaled(x):
     return x / x.abs().max().detach()
 ```
 Or let TorchDynamo carry the number through the graph: `torch._dynamo.config.capture_scalar_outputs = True`. It does so
-on its own under `fullgraph=True` (torch 2.12 and later). Under either nothing is flagged.
+on its own under `fullgraph=True` (torch 2.12 and later). Under either only what still fails is flagged: lists of
+floats, `torch.equal`, functions of `math`, and where such a number decides something later (a branch:
+[GM101](GM101.md), how often a loop runs: [GM102](GM102.md)). There compiling raises under `fullgraph=True`.
 
 ## Fix safety
 *keep* is offered where the number, or the one name it is given, is only an operand beside a tensor, and where the

@@ -21,7 +21,8 @@ def steps(durations):
 ## Use instead
 A bound that does not depend on data, such as `durations.shape[1]` or a setting of the model, and a mask for what is
 beyond. Or pass the number in as a Python `int`. `torch._dynamo.config.capture_scalar_outputs = True`, and
-`fullgraph=True` (torch 2.12 and later), keep most of them in the graph; under either nothing is flagged.
+`fullgraph=True` (torch 2.12 and later), keep most of them in the graph; under either only items and slices of lists are
+flagged.
 
 ## Fix safety
 There is no automatic fix: which bound holds is not written in the code.
