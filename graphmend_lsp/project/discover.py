@@ -70,19 +70,21 @@ def discover(paths: Iterable[str], suffixes: tuple[str, ...] = SUFFIXES, *, forc
             found[absolute] = config
             real.add(os.path.realpath(absolute))
             continue
-        for file in _walk(absolute, suffixes, configs, problems):
-            target = os.path.realpath(file)
+        for file, target, config in _walk(absolute, suffixes, configs, problems):
             if target not in real:
                 real.add(target)
-                found[file] = configs.of(os.path.dirname(file))
+                found[file] = config
     ordered = tuple((path, found[path]) for path in sorted(found))
     return Discovered(ordered, tuple(problems), tuple(configs.problems()))
 
 
-def _walk(top: str, suffixes: tuple[str, ...], configs: _Configs, problems: list[Problem]) -> Iterator[str]:
-    pending = [top]
+def _walk(
+    top: str, suffixes: tuple[str, ...], configs: _Configs, problems: list[Problem]
+) -> Iterator[tuple[str, str, LoadedConfig]]:
+    """The files under a folder, each with its path without symbolic links and the configuration of its folder."""
+    pending = [(top, os.path.realpath(top))]
     while pending:
-        folder = pending.pop()
+        folder, real = pending.pop()
         config = configs.of(folder)
         links: list[str] = []
         try:
@@ -94,10 +96,10 @@ def _walk(top: str, suffixes: tuple[str, ...], configs: _Configs, problems: list
         for entry in listed:
             if entry.is_dir(follow_symlinks=False):
                 if not (is_skipped(entry.path) or config.excludes(entry.path + "/")):
-                    pending.append(entry.path)
+                    pending.append((entry.path, os.path.join(real, entry.name)))
             elif entry.name.endswith(suffixes) and entry.is_file() and not config.excludes(entry.path):
                 if entry.is_symlink():
                     links.append(entry.path)  # after the plain files: a link to one of them is the same file
                 else:
-                    yield entry.path
-        yield from links
+                    yield entry.path, os.path.join(real, entry.name), config
+        yield from ((link, os.path.realpath(link), config) for link in links)

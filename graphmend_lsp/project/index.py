@@ -23,7 +23,9 @@ from graphmend_lsp.project.summary import Summary, Unit, summarise
 MAX_FILES = 6000
 """Of a larger project only so many files, in order of path, are seen."""
 _FRESH = 2.0
-"""Seconds for which a listing of the project's folders is trusted."""
+"""Seconds for which a listing of the project's folders is trusted, at least."""
+_SHARE = 40
+"""So many times as long as it took to make, a listing is trusted: looking at the disk is to cost little."""
 _MAX_UNITS = 150
 """How many functions are followed back from one before the search ends."""
 _MAX_ROOTS = 24
@@ -32,6 +34,8 @@ _MAX_STEPS = 4
 _COMMON = 60
 """A name that so many functions mention says little on the way back from one that calls the function asked for."""
 _CALLED = ("forward", "__call__")
+_MAX_ALIASES = 12
+"""Re-exports that a name is followed through."""
 
 
 class Index:
@@ -46,32 +50,38 @@ class Index:
         """Whether only the files in the folder itself and the packages directly in it belong to the project."""
         self._rows: dict[str, store.Row] | None = None
         self._buffers: dict[str, tuple[str, Summary]] = {}
-        self._checked = 0.0
+        self._until = 0.0
+        """When the listing is to be made again, as ``time.monotonic`` counts."""
         self._stored: _Mentions | None = None
         """Where names are mentioned, in the files as they are on disk."""
         self._graph: _Graph | None = None
-        self._answers: dict[tuple[str, tuple[str, ...], tuple[str, ...]], tuple[Caller, ...]] = {}
+        self._answers: dict[tuple[str, str, tuple[str, ...]], _Answer] = {}
 
     def callers(
         self, path: str, functions: tuple[str, ...], named: tuple[str, ...], overlay: Mapping[str, str]
     ) -> tuple[Caller, ...]:
         """See ``ProgramView.callers``."""
         self._refresh(overlay)
-        key = (path, functions, named)
-        if key not in self._answers:
-            self._answers[key] = tuple(self._follow().callers(path, functions, frozenset(named)))
-        return self._answers[key]
+        graph = self._state()
+        found = list(graph.compiling(path))
+        for function in functions:
+            key = (path, function, named)
+            answer = self._answers.get(key)
+            if answer is None:
+                answer = self._answers[key] = graph.callers(path, function, frozenset(named))
+            found += answer.callers
+        return tuple(found)
 
     def refresh(self) -> None:
         """Look at the disk again at the next question."""
-        self._checked = 0.0
+        self._until = 0.0
 
     def prepare(self) -> None:
         """Do what the first question would have to wait for."""
         self._refresh({})
-        self._follow()
+        self._state()
 
-    def _follow(self) -> _Graph:
+    def _state(self) -> _Graph:
         """What mentions what, as it is now."""
         if self._stored is None:
             self._stored = _mentions((p, row[2]) for p, row in (self._rows or {}).items())
@@ -85,9 +95,10 @@ class Index:
 
     def _refresh(self, overlay: Mapping[str, str]) -> None:
         now = time.monotonic()
-        if self._rows is None or not self._checked or now - self._checked > _FRESH:
+        if self._rows is None or now > self._until:
             self._read_disk()
-            self._checked = time.monotonic()
+            done = time.monotonic()
+            self._until = done + max(_FRESH, _SHARE * (done - now))
         changed = False
         for path in [p for p in self._buffers if p not in overlay]:
             del self._buffers[path]
@@ -98,10 +109,22 @@ class Index:
             if path not in rows or (known is not None and known[0] is text):
                 continue
             summary = _summary(path, text)
-            changed = changed or (known[1] if known is not None else rows[path][2]) != summary
+            before = known[1] if known is not None else rows[path][2]
             self._buffers[path] = (text, summary)
+            changed = changed or not self._follow(path, before, summary)
         if changed:
             self._forget()
+
+    def _follow(self, path: str, before: Summary, now: Summary) -> bool:
+        """Take over another summary of a buffer where only what its functions mention has changed; else False."""
+        if before == now:
+            return True
+        if self._graph is None or not _same_outline(before, now) or not self._graph.follow(path, now):
+            return False
+        pairs = zip(before.units, now.units, strict=True)
+        names = {name for old, new in pairs if old.names != new.names for name in _differing(old, new)}
+        self._answers = {key: answer for key, answer in self._answers.items() if names.isdisjoint(answer.asked)}
+        return True
 
     def _forget(self) -> None:
         self._graph = None
@@ -154,6 +177,31 @@ def _summary(path: str, text: str) -> Summary:
     return summarise(text, module, is_package)
 
 
+def _same_outline(a: Summary, b: Summary) -> bool:
+    """Whether two summaries differ at most in what the functions mention."""
+    same = (a.module, a.imports, a.stars, a.compiles, a.torch, a.bases) == (
+        b.module,
+        b.imports,
+        b.stars,
+        b.compiles,
+        b.torch,
+        b.bases,
+    )
+    return same and [unit.qualname for unit in a.units] == [unit.qualname for unit in b.units]
+
+
+def _differing(a: Unit, b: Unit) -> set[str]:
+    return set(a.names.split()) ^ set(b.names.split())
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The callers of one function; ``asked`` are the names that were looked for on the way."""
+
+    callers: tuple[Caller, ...]
+    asked: frozenset[str]
+
+
 _Mentions = dict[str, list[tuple[str, Unit]]]
 """For each name the units that mention it, with their files."""
 
@@ -188,11 +236,16 @@ def _prefixes(module: str) -> Iterator[str]:
 class _Graph:
     """One state of all summaries, with the imports between files."""
 
-    def __init__(self, summaries: Mapping[str, Summary], stored: _Mentions, buffers: Mapping[str, Summary]) -> None:
+    def __init__(self, summaries: dict[str, Summary], stored: _Mentions, buffers: dict[str, Summary]) -> None:
         self._summaries = summaries
         self._stored = stored
         self._buffered = _mentions(buffers.items())
         self._buffers = buffers
+        self._asked: set[str] = set()
+        self._heirs: dict[str, frozenset[str]] = {}
+        self._known: dict[tuple[str, str], bool] = {}
+        self._made_from: dict[str, set[str]] = {}
+        """For each name the classes and aliases that are made from something of that name."""
         self._paths: dict[str, str] = {}
         for path, summary in summaries.items():
             self._paths.setdefault(summary.module, path)
@@ -204,8 +257,14 @@ class _Graph:
         """For each dotted name the files that import it."""
         self._stars = {path for path, summary in summaries.items() if summary.stars}
         for path, summary in summaries.items():
+            for name, bases in summary.bases:
+                for base in bases.split():
+                    self._made_from.setdefault(base, set()).add(name)
             for local, target in summary.imports:
-                self._imported.setdefault(target.rpartition(".")[2], []).append((local, path))
+                last = target.rpartition(".")[2]
+                if local != last:
+                    self._made_from.setdefault(last, set()).add(local)
+                self._imported.setdefault(last, []).append((local, path))
                 self._importing.setdefault(target, set()).add(path)
             for target in {*(t for _, t in summary.imports), *summary.stars}:
                 source = self._paths.get(target) or self._paths.get(target.rpartition(".")[0])
@@ -213,14 +272,28 @@ class _Graph:
                     self._users.setdefault(source, set()).add(path)
         self._dependents: dict[str, frozenset[str]] = {}
 
-    def callers(self, path: str, functions: tuple[str, ...], named: frozenset[str]) -> Iterator[Caller]:
-        if path not in self._summaries:
-            return
+    def follow(self, path: str, summary: Summary) -> bool:
+        """Take over another summary of a buffer, of the same outline; False if it was none yet."""
+        if path not in self._buffers:
+            return False
+        self._buffers[path] = self._summaries[path] = summary
+        self._buffered = _mentions(self._buffers.items())
+        self._known = {key: known for key, known in self._known.items() if key[0] != path}
+        return True
+
+    def compiling(self, path: str) -> Iterator[Caller]:
+        """Files that may compile something of a file, as a whole."""
         for user in sorted(self._users.get(path, ())):
             if self._summaries[user].compiles:
                 yield Caller(self._summaries[user].module, "")
-        for function in functions:
-            yield from itertools.islice(self._roots(path, function, named), _MAX_ROOTS)
+
+    def callers(self, path: str, function: str, named: frozenset[str]) -> _Answer:
+        """Entries that may reach one function."""
+        if path not in self._summaries:
+            return _Answer((), frozenset())
+        self._asked = set()
+        found = tuple(itertools.islice(self._roots(path, function, named), _MAX_ROOTS))
+        return _Answer(found, frozenset(self._asked))
 
     def _roots(self, path: str, function: str, named: frozenset[str]) -> Iterator[Caller]:
         """Entries in other files from which a function may be reached, the nearest first."""
@@ -236,11 +309,13 @@ class _Graph:
             for place, unit, local in mentions:
                 if (place, unit.qualname) in seen:
                     continue
-                seen.add((place, unit.qualname))
-                summary = self._summaries[place]
                 via = step.via
                 if place != path and via is None:
-                    via = Mention(summary.module, unit.qualname, step.qualname, local)
+                    if not self._may_mean(place, unit, local, path, step.qualname):
+                        continue
+                    via = Mention(self._summaries[place].module, unit.qualname, step.qualname, local)
+                seen.add((place, unit.qualname))
+                summary = self._summaries[place]
                 root = self._root(summary, unit)
                 if root is None:
                     todo.append(_Step(place, unit.qualname, step.count + 1, via))
@@ -266,10 +341,12 @@ class _Graph:
         owner, _, name = qualname.rpartition(".")
         if name.startswith("__") or name in NOT_IN_FORWARD or name in _CALLED:
             return
+        self._asked.add(name)
         own = self._summaries[path]
         yield from ((path, unit, name) for unit in own.units if unit.qualname != qualname and unit.mentions(name))
         found: dict[tuple[str, Unit], str] = {}
         for local, places in self._names_of(path, owner, name):
+            self._asked.add(local)
             for place, unit in self._mentioning(local):
                 if place in places and place != path:
                     found[place, unit] = local
@@ -301,6 +378,70 @@ class _Graph:
         for places in renamed.values():
             places &= dependents
         yield from renamed.items()
+
+    # -- what a name means -----------------------------------------------------------------------------
+
+    def _may_mean(self, place: str, unit: Unit, local: str, path: str, qualname: str) -> bool:
+        """Whether a name in another file may be a function of ``path``, as far as imports and bases tell.
+
+        A method is known where its class is, or a class made from it; a function where nothing of that name is
+        imported from elsewhere.
+        """
+        owner = qualname.rpartition(".")[0]
+        if owner:
+            return self._knows(place, owner) or unit.qualname.partition(".")[0] in self._heirs_of(owner)
+        targets = [target for name, target in self._summaries[place].imports if name == local]
+        return not targets or any(self._may_come_from(target, path) for target in targets)
+
+    def _knows(self, place: str, cls: str) -> bool:
+        """Whether a class's name means something in a file."""
+        self._asked.add(cls)
+        key = (place, cls)
+        if key not in self._known:
+            summary = self._summaries[place]
+            self._known[key] = any(local == cls for local, _ in summary.imports) or any(
+                unit.qualname.partition(".")[0] == cls or unit.mentions(cls) for unit in summary.units
+            )
+        return self._known[key]
+
+    def _heirs_of(self, cls: str) -> frozenset[str]:
+        """Names of the classes that may be made from one of this name, in any file."""
+        known = self._heirs.get(cls)
+        if known is None:
+            found: set[str] = set()
+            todo = [cls]
+            while todo:
+                for heir in self._made_from.get(todo.pop(), ()):
+                    if heir not in found:
+                        found.add(heir)
+                        todo.append(heir)
+            known = self._heirs[cls] = frozenset(found)
+        return known
+
+    def _may_come_from(self, dotted: str, path: str) -> bool:
+        """Whether a dotted name may stand for something that ``path`` defines, through re-exports."""
+        top = self._summaries[path].module.partition(".")[0]
+        todo = [dotted]
+        seen: set[str] = set()
+        while todo:
+            name = todo.pop()
+            if name in seen:
+                continue
+            if len(seen) >= _MAX_ALIASES:
+                return True  # too long to follow
+            seen.add(name)
+            head, _, last = name.rpartition(".")
+            place = self._paths.get(head)
+            if place == path:
+                return True
+            if place is None:
+                if head.partition(".")[0] == top:
+                    return True  # a file that the index does not have
+                continue
+            summary = self._summaries[place]
+            todo += [target for local, target in summary.imports if local == last]
+            todo += [f"{star}.{last}" for star in summary.stars]
+        return False
 
     def _size(self, path: str) -> int:
         """Small files are cheap to analyse."""

@@ -13,7 +13,7 @@ from typing import Any
 from graphmend_lsp.project.cache import cache_folder
 from graphmend_lsp.project.summary import Summary
 
-_NAME = "index-3.sqlite"
+_NAME = "index-4.sqlite"
 """The number changes with the form of what is stored."""
 _WAIT = 2.0
 """Seconds to wait for another process that is writing."""

@@ -24,6 +24,8 @@ _KEYWORDS = frozenset(
     "print super len range isinstance hasattr getattr setattr int float bool str list tuple dict set zip enumerate "
     "torch nn Tensor Optional Union shape size dtype device".split()
 )
+_BASES = re.compile(r"^class[ \t]+(\w+)([^:]*)|^(\w+)[ \t]*=[ \t]*([\w.]+)[ \t]*$", re.M)
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _COMPILES = re.compile(r"\bcompile\b|torch\.export\b|_dynamo\.optimize|support_torch_compile")
 _QUOTED = re.compile(
     r'#[^\n]*|(""")(?:\\.|[^\\])*?(?:"""|\Z)'
@@ -55,7 +57,8 @@ class Summary:
 
     ``imports`` are pairs of the local name and the absolute dotted target, ``stars`` the modules of
     ``from module import *``; ``compiles`` says whether it may compile or export anything itself, ``torch`` whether
-    it names torch.
+    it names torch.  ``bases`` holds for each class the names between its parentheses, separated by spaces, and for each
+    alias (``Layer = other.Block``) the names in it.
     """
 
     module: str
@@ -63,12 +66,14 @@ class Summary:
     stars: tuple[str, ...]
     compiles: bool
     torch: bool
+    bases: tuple[tuple[str, str], ...]
     units: tuple[Unit, ...]
 
     def encode(self) -> list[object]:
         """Plain data for ``json``."""
         units = [[unit.qualname, unit.names] for unit in self.units]
-        return [self.module, [list(pair) for pair in self.imports], list(self.stars), self.compiles, self.torch, units]
+        imports, bases = [list(pair) for pair in self.imports], [list(pair) for pair in self.bases]
+        return [self.module, imports, list(self.stars), self.compiles, self.torch, bases, units]
 
     @classmethod
     def decode(cls, data: list[object]) -> Summary:
@@ -77,12 +82,14 @@ class Summary:
         Raises:
             ValueError, TypeError: not what ``encode`` made.
         """
-        module, imports, stars, compiles, torch, units = data
+        module, imports, stars, compiles, torch, bases, units = data
         if not (isinstance(module, str) and isinstance(compiles, bool) and isinstance(torch, bool)):
             raise ValueError("not a summary")
         pairs: list[tuple[str, str]] = [(str(local), str(target)) for local, target in imports]  # type: ignore[attr-defined]
+        known: list[tuple[str, str]] = [(str(name), str(names)) for name, names in bases]  # type: ignore[attr-defined]
         made = [Unit(str(qualname), str(names)) for qualname, names in units]  # type: ignore[attr-defined]
-        return cls(module, tuple(pairs), tuple(str(s) for s in stars), compiles, torch, tuple(made))  # type: ignore[attr-defined]
+        whole = tuple(str(star) for star in stars)  # type: ignore[attr-defined]
+        return cls(module, tuple(pairs), whole, compiles, torch, tuple(known), tuple(made))
 
 
 def summarise(text: str, module: str, is_package: bool) -> Summary:
@@ -102,9 +109,21 @@ def summarise(text: str, module: str, is_package: bool) -> Summary:
             continue
         for name, local in _ALIAS.findall(names):
             imports.append((local or name, f"{source}.{name}"))
-    compiles = _COMPILES.search(text) is not None
-    units = tuple(_units(_IMPORT.sub("", text)))
-    return Summary(module, tuple(dict.fromkeys(imports)), tuple(dict.fromkeys(stars)), compiles, "torch" in text, units)
+    compiles, torch = _COMPILES.search(text) is not None, "torch" in text
+    text = _IMPORT.sub("", text)
+    bases = tuple(_bases(text))
+    units = tuple(_units(text))
+    found = tuple(dict.fromkeys(imports))
+    return Summary(module, found, tuple(dict.fromkeys(stars)), compiles, torch, bases, units)
+
+
+def _bases(text: str) -> Iterator[tuple[str, str]]:
+    """Classes and aliases at the top level, with the names that they are made of."""
+    for match in _BASES.finditer(text):
+        cls, inherited, alias, target = match.groups()
+        names = _WORD.findall(inherited if cls else target)
+        if names:
+            yield cls or alias, " ".join(dict.fromkeys(names))
 
 
 def _shortened(match: re.Match[str]) -> str:

@@ -27,17 +27,27 @@ def folder_with_torch(project: str) -> str | None:
     return _found(project, os.environ.get("VIRTUAL_ENV", ""), os.environ.get("CONDA_PREFIX", ""))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=8192)
 def _installed(project: str, virtual_env: str, conda: str) -> tuple[int, int] | None:
     folder = _found(project, virtual_env, conda)
     return None if folder is None else _in(folder)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=8192)
 def _found(project: str, virtual_env: str, conda: str) -> str | None:
-    environments = [virtual_env, os.path.join(project, ".venv"), os.path.join(project, "venv"), conda]
-    folders = [folder for env in environments if env for folder in _site_packages(env)]
-    folders += [p for p in sys.path if os.path.basename(p) in ("site-packages", "dist-packages")]
+    own = (os.path.join(project, name) for name in (".venv", "venv"))
+    return _first(virtual_env) or next(filter(None, map(_with_torch, own)), None) or _first(conda) or _running()
+
+
+@lru_cache(maxsize=8)
+def _first(environment: str) -> str | None:
+    """The folder with torch in an environment that many projects share."""
+    return _with_torch(environment) if environment else None
+
+
+@lru_cache(maxsize=1)
+def _running() -> str | None:
+    folders = (p for p in sys.path if os.path.basename(p) in ("site-packages", "dist-packages"))
     return next((folder for folder in folders if _in(folder) is not None), None)
 
 
@@ -45,6 +55,12 @@ def forget() -> None:
     """Another torch may have been installed."""
     _installed.cache_clear()
     _found.cache_clear()
+    _first.cache_clear()
+    _running.cache_clear()
+
+
+def _with_torch(environment: str) -> str | None:
+    return next((folder for folder in _site_packages(environment) if _in(folder) is not None), None)
 
 
 def _site_packages(environment: str) -> Iterator[str]:
