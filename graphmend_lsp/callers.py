@@ -108,9 +108,14 @@ class Search:
         if target.cls is not None:
             owner = module.find(via.qualname.rpartition(".")[0] or via.qualname)
             inherits = isinstance(owner, ClassInfo) and self._engine.method(owner, target.name) is target
-            return inherits or target.cls.name in module.bindings
+            return inherits or self._imports(module, target.cls.name, target.cls)
         imports = [b.target for b in module.bindings.get(via.name, ()) if b.kind == "import"]
-        return not imports or any(self._engine.loader.origin(dotted) is target for dotted in imports)
+        return not imports or self._imports(module, via.name, target)
+
+    def _imports(self, module: Module, name: str, wanted: FunctionInfo | ClassInfo) -> bool:
+        """Whether a name in another file is imported and leads to what is wanted."""
+        imports = [b.target for b in module.bindings.get(name, ()) if b.kind == "import"]
+        return any(self._engine.loader.origin(dotted) is wanted for dotted in imports)
 
 
 def _signature(call: ast.Call) -> tuple[str, ...]:

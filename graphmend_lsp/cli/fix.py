@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from graphmend_lsp.cli import diff, terminal, work
+    from graphmend_lsp.cli import diff, garbage, terminal, work
     from graphmend_lsp.cli.main import EXIT_CLEAN, EXIT_ERROR, EXIT_FINDINGS
 
     plan = work.plan(
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     created: dict[str, NewFile] = {}
     mended = changed = left = good = broken = 0
     entries = work.Entries()
-    for done, job in enumerate(plan.jobs, 1):
+    for done, job in enumerate(garbage.between(plan.jobs), 1):
         fixed = work.fix_file(job)
         entries.add(job, fixed.entries)
         broken += not fixed.parses

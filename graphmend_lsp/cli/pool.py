@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
+from graphmend_lsp.cli import garbage
 from graphmend_lsp.cli.results import Results
 from graphmend_lsp.cli.work import Checked, Job
 from graphmend_lsp.finding import Problem
@@ -115,9 +116,17 @@ def _serve(pipe: Connection[Any, Any], kept: Results, keeps_index: bool, inherit
     for other in inherited:
         other.close()
     store.keep(keeps_index)
+    try:
+        for job in garbage.between(_sent(pipe)):
+            pipe.send(kept.check(job))
+    except OSError:
+        return
+
+
+def _sent(pipe: Connection[Any, Any]) -> Iterator[Job]:
+    """The jobs that the first process sends, until it closes the pipe."""
     while True:
         try:
-            job: Job = pipe.recv()
-            pipe.send(kept.check(job))
+            yield pipe.recv()
         except (EOFError, OSError):
             return

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from graphmend_lsp.cli import garbage
 from graphmend_lsp.cli.work import Checked, Job, check_file, with_source
 from graphmend_lsp.finding import Problem
 from graphmend_lsp.hook import depends, indexes, record
@@ -87,7 +88,7 @@ def found(jobs: Sequence[Job], kept: Results, processes: int) -> Iterator[tuple[
     todo = [job for job, checked in zip(jobs, known, strict=True) if checked is None]
     processes = min(processes, len(todo))
     if processes < 2 or sum(map(_size, todo)) < _WORTH:
-        arriving = map(kept.check, todo)
+        arriving = map(kept.check, garbage.between(todo))
     else:
         from graphmend_lsp.cli.pool import Pool
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphmend_lsp.flow import host
 from graphmend_lsp.flow.events import Context, Datum, Event, EventKind, Facts, Flow, Test
+from graphmend_lsp.flow.slices import Slice
 from graphmend_lsp.flow.state import State
 from graphmend_lsp.flow.untraceable import untraceable
 from graphmend_lsp.flow.values import COMPUTED, Kind, Root, Value, Why, all_roots
@@ -64,8 +65,16 @@ class Base:
         """A call whose result and effects are of no interest."""
         self.eager = False
         """The code runs outside the compiled region: at the level of a module, in a constructor."""
+        self.kept: Slice | None = None
+        """The statements to interpret, where only the function's result is of interest (``flow/slices.py``)."""
+        self.called_to_learn = False
         self._shared: set[int] = set()
         """Calls that lead to several functions, or to one with several arguments."""
+
+    @property
+    def learns(self) -> bool:
+        """Whether the code is run to learn what it leaves behind: nothing that happens in it is reported."""
+        return self.eager or self.called_to_learn or self.self_stores is not None
 
     # -- places ----------------------------------------------------------------------------------
 
@@ -89,7 +98,7 @@ class Base:
         value: Value | None = None,
         test: Test | None = None,
     ) -> None:
-        if self.state.dead:
+        if self.state.dead or self.called_to_learn:
             return
         self.events[kind, id(node)] = Event(
             kind,

@@ -18,6 +18,7 @@ from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.interpret import Interpreter
 from graphmend_lsp.flow.names import OUTSIDE, as_lambda, open_default
 from graphmend_lsp.flow.ops import module_fact
+from graphmend_lsp.flow.slices import Slice, returned_by
 from graphmend_lsp.flow.state import State
 from graphmend_lsp.flow.untraceable import Release
 from graphmend_lsp.flow.values import (
@@ -55,7 +56,8 @@ class Engine(Classes):
         self._nested: dict[FunctionNode, FunctionInfo] = {}
         self._decorated: dict[FunctionInfo, Value] = {}
         self._memo: dict[tuple[FunctionNode, Any], Facts | None] = {}
-        self._contexts: dict[FunctionNode, int] = {}
+        self._contexts: dict[tuple[FunctionNode, bool], int] = {}
+        self._slices: dict[FunctionNode, Slice | None] = {}
         self._envs: dict[int, Any] = {}
         """Environments that are part of a key above, kept so that no other one gets the same id."""
         self._uses: dict[FunctionNode, parameters.Uses] = {}
@@ -162,7 +164,7 @@ class Engine(Classes):
             return self._declared_return(function) or UNKNOWN
         params = self.bind_params(function, closure.bound, values, keywords, exact)
         params = {name: self._argument(name, value, function, caller, node) for name, value in params.items()}
-        facts = self.analyse(function, params, closure.env, caller.depth + 1)
+        facts = self.analyse(function, params, closure.env, caller.depth + 1, learn=caller.learns)
         if facts is None:
             for value in (*values, *keywords.values()):
                 caller.flow("call", value, node)
@@ -237,38 +239,67 @@ class Engine(Classes):
 
     # -- contexts --------------------------------------------------------------------------------
 
-    def analyse(self, function: FunctionInfo, params: dict[str, Value], env: Any, depth: int) -> Facts | None:
-        """Facts of a function for these parameters; None on recursion and past the depth limit."""
+    def analyse(
+        self, function: FunctionInfo, params: dict[str, Value], env: Any, depth: int, *, learn: bool = False
+    ) -> Facts | None:
+        """Facts of a function for these parameters; None on recursion and past the depth limit.
+
+        With ``learn`` no more than what it returns.
+        """
         if depth > MAX_DEPTH:
             return None
         signature = signature_of(params) if env is None else ("closure", id(env), signature_of(params))
-        key = (function.node, (_FULL, signature))
+        key = (function.node, (_FULL, learn, signature))
         if key in self._memo:
             return self._memo[key]
         left = MAX_DEPTH - depth
         if left < _FULL:  # too deep to follow every call: not for those who come by a shorter way
-            key = (function.node, (left, signature))
+            key = (function.node, (left, learn, signature))
             if key in self._memo:
                 return self._memo[key]
-        count = self._contexts.get(function.node, 0)
+        count = self._contexts.get((function.node, learn), 0)
         if count >= _MAX_CONTEXTS and env is None:
-            return self.generic(function)
+            return self._learned(function) if learn else self.generic(function)
         if env is not None:
             self._envs[id(env)] = env
-        self._contexts[function.node] = count + 1
-        return self._kept(key, function, params, env, depth)
+        self._contexts[function.node, learn] = count + 1
+        return self._kept(key, function, params, env, depth, learn=learn)
 
     def _kept(
-        self, key: tuple[FunctionNode, Any], function: FunctionInfo, params: dict[str, Value], env: Any, depth: int
+        self,
+        key: tuple[FunctionNode, Any],
+        function: FunctionInfo,
+        params: dict[str, Value],
+        env: Any,
+        depth: int,
+        *,
+        learn: bool = False,
     ) -> Facts | None:
         self._memo[key] = None  # a recursive call knows nothing
         try:
             facts = Facts(function, params)
             state = State({**env, **params} if env else dict(params))
-            self._memo[key] = Interpreter(self, function, facts, state, depth).run()
+            interpreter = Interpreter(self, function, facts, state, depth)
+            if learn:
+                interpreter.called_to_learn = True
+                interpreter.kept = self._slice(function)
+            self._memo[key] = interpreter.run()
         except Exception:
             # A mistake of ours in one function must not cost the findings of the others.
             self.failed(function)
+        return self._memo[key]
+
+    def _slice(self, function: FunctionInfo) -> Slice | None:
+        if function.node not in self._slices:
+            is_lambda = isinstance(function.node, ast.Lambda)
+            self._slices[function.node] = None if is_lambda else returned_by(function.body)
+        return self._slices[function.node]
+
+    def _learned(self, function: FunctionInfo) -> Facts | None:
+        """What a function returns for parameters of which nothing is known."""
+        key = (function.node, ("learned", function.receiver))
+        if key not in self._memo:
+            self._kept(key, function, self.default_params(function), None, 1, learn=True)
         return self._memo[key]
 
     def generic(self, function: FunctionInfo) -> Facts | None:

@@ -71,7 +71,7 @@ class Interpreter(Calls):
             if self.state.dead:
                 break
             method = self._STATEMENTS.get(type(stmt))
-            if method is None:
+            if method is None or (self.kept is not None and stmt not in self.kept):
                 continue
             self.stmt = stmt
             kept = (self.context, self.collector, len(self.breaks), len(self.continues), len(self.raises))
@@ -98,8 +98,8 @@ class Interpreter(Calls):
     # -- simple statements -----------------------------------------------------------------------
 
     def _expression(self, stmt: ast.Expr) -> None:
-        if self.self_stores is not None:
-            self.discarded = stmt.value  # run to learn what is set on self: not for what other functions do
+        if self.self_stores is not None or self.called_to_learn:
+            self.discarded = stmt.value  # run to learn what is left behind: not for what other functions do
         self.eval(stmt.value)
 
     def _assign(self, stmt: ast.Assign) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from weakref import WeakKeyDictionary
 
 from graphmend_lsp.flow import host
 from graphmend_lsp.model.module import FunctionNode
@@ -18,11 +19,22 @@ _EFFECTS = frozenset(
 )
 
 
+_known: WeakKeyDictionary[FunctionNode, bool] = WeakKeyDictionary()
+"""Trees never change, and those that an edit does not touch stay."""
+
+
 def may_break(node: FunctionNode) -> bool:
     """False for a function whose tests only look at None, types and attributes, and which calls nothing that prints.
 
     A superset of what the rules flag, which need not be exact: it saves work.
     """
+    known = _known.get(node)
+    if known is None:
+        known = _known[node] = _may_break(node)
+    return known
+
+
+def _may_break(node: FunctionNode) -> bool:
     nodes = list(walk(node))
     local = {item.id for item in nodes if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
     local |= {item.arg for item in nodes if isinstance(item, ast.arg)}

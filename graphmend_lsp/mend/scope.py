@@ -5,12 +5,25 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import lru_cache
+from weakref import WeakKeyDictionary
 
-from graphmend_lsp.model.module import FunctionInfo, own_nodes
+from graphmend_lsp.model.module import FunctionInfo
+from graphmend_lsp.model.walk import children, own_nodes, walk
+
+_reads: WeakKeyDictionary[ast.AST, set[str]] = WeakKeyDictionary()
+_writes: WeakKeyDictionary[ast.AST, set[str]] = WeakKeyDictionary()
+"""Trees never change, and those that an edit does not touch stay."""
 
 
 def reads(node: ast.AST) -> set[str]:
     """Names that a node loads, those bound by comprehensions and lambdas inside it left out."""
+    known = _reads.get(node)
+    if known is None:
+        known = _reads[node] = _read_in(node)
+    return known.copy()
+
+
+def _read_in(node: ast.AST) -> set[str]:
     found: set[str] = set()
     todo: list[tuple[ast.AST, frozenset[str]]] = [(node, frozenset())]
     while todo:
@@ -20,9 +33,9 @@ def reads(node: ast.AST) -> set[str]:
                 found.add(item.id)
             continue
         if isinstance(item, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
-            inner = bound | {n.id for g in item.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+            inner = bound | {n.id for g in item.generators for n in walk(g.target) if isinstance(n, ast.Name)}
             todo.append((item.generators[0].iter, bound))
-            todo.extend((c, inner) for c in ast.iter_child_nodes(item) if not isinstance(c, ast.comprehension))
+            todo.extend((c, inner) for c in children(item) if not isinstance(c, ast.comprehension))
             for index, generator in enumerate(item.generators):
                 todo.extend((c, inner) for c in generator.ifs)
                 if index:
@@ -37,17 +50,17 @@ def reads(node: ast.AST) -> set[str]:
             continue
         if isinstance(item, ast.AugAssign) and isinstance(item.target, ast.Name) and item.target.id not in bound:
             found.add(item.target.id)
-        todo.extend((c, bound) for c in ast.iter_child_nodes(item))
+        todo.extend((c, bound) for c in children(item))
     return found
 
 
 def writes(node: ast.AST) -> set[str]:
     """Names that a node binds."""
-    found: set[str] = set()
-    for item in ast.walk(node):
-        if isinstance(item, ast.Name) and isinstance(item.ctx, (ast.Store, ast.Del)):
-            found.add(item.id)
-    return found
+    known = _writes.get(node)
+    if known is None:
+        stored = (n for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, (ast.Store, ast.Del)))
+        known = _writes[node] = {item.id for item in stored}
+    return known.copy()
 
 
 def parameters(function: FunctionInfo) -> set[str]:

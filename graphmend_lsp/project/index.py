@@ -243,7 +243,6 @@ class _Graph:
         self._buffers = buffers
         self._asked: set[str] = set()
         self._heirs: dict[str, frozenset[str]] = {}
-        self._known: dict[tuple[str, str], bool] = {}
         self._made_from: dict[str, set[str]] = {}
         """For each name the classes and aliases that are made from something of that name."""
         self._paths: dict[str, str] = {}
@@ -278,7 +277,6 @@ class _Graph:
             return False
         self._buffers[path] = self._summaries[path] = summary
         self._buffered = _mentions(self._buffers.items())
-        self._known = {key: known for key, known in self._known.items() if key[0] != path}
         return True
 
     def compiling(self, path: str) -> Iterator[Caller]:
@@ -384,25 +382,16 @@ class _Graph:
     def _may_mean(self, place: str, unit: Unit, local: str, path: str, qualname: str) -> bool:
         """Whether a name in another file may be a function of ``path``, as far as imports and bases tell.
 
-        A method is known where its class is, or a class made from it; a function where nothing of that name is
-        imported from elsewhere.
+        A method is known where its class is imported, and in classes made from it; a function where nothing of that
+        name is imported from elsewhere.
         """
         owner = qualname.rpartition(".")[0]
         if owner:
-            return self._knows(place, owner) or unit.qualname.partition(".")[0] in self._heirs_of(owner)
+            if unit.qualname.partition(".")[0] in self._heirs_of(owner):
+                return True
+            local = owner
         targets = [target for name, target in self._summaries[place].imports if name == local]
-        return not targets or any(self._may_come_from(target, path) for target in targets)
-
-    def _knows(self, place: str, cls: str) -> bool:
-        """Whether a class's name means something in a file."""
-        self._asked.add(cls)
-        key = (place, cls)
-        if key not in self._known:
-            summary = self._summaries[place]
-            self._known[key] = any(local == cls for local, _ in summary.imports) or any(
-                unit.qualname.partition(".")[0] == cls or unit.mentions(cls) for unit in summary.units
-            )
-        return self._known[key]
+        return (not targets and not owner) or any(self._may_come_from(target, path) for target in targets)
 
     def _heirs_of(self, cls: str) -> frozenset[str]:
         """Names of the classes that may be made from one of this name, in any file."""
