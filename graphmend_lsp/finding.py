@@ -54,6 +54,30 @@ class EntryName:
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """What a break costs one entry, as an estimate: at most so many graphs more, or a function given up as a whole.
+
+    ``drops`` is the qualified name of the first function on the way that runs without a graph of its own, or "";
+    ``reason`` what stands around the place in it ("a loop", "a try", "a generator", "with NAME").
+    """
+
+    entry: str
+    graphs: int
+    drops: str = ""
+    reason: str = ""
+    whole: bool = False
+    """Whether what is given up is the entry itself."""
+
+    @property
+    def words(self) -> str:
+        if self.drops:
+            inside = f"inside `{self.reason}`" if self.reason.startswith("with ") else f"inside {self.reason}"
+            return f"{inside}, so `{self.drops}` is given up: it runs without a graph of its own"
+        more = "1 more graph" if self.graphs == 1 else f"up to {self.graphs} more graphs"
+        return f"{more} in `{self.entry}`"
+
+
+@dataclass(frozen=True, slots=True)
 class NewFile:
     """A file an offer needs beside its edits (the runtime, ``_graphmend.py``)."""
 
@@ -122,6 +146,17 @@ class Finding:
     """All entries known to be broken here, ``entry`` among them."""
     named_line: int = field(default=0, compare=False)
     """The line of this file that the message names; 0 if it names none."""
+    costs: tuple[Cost, ...] = field(default=(), compare=False)
+    """What it is estimated to cost, for the entries of this check that it costs; the dearest first."""
+
+    @property
+    def cost_words(self) -> str | None:
+        """The dearest cost in words, and how many entries have to pay; None where nothing is estimated."""
+        if not self.costs:
+            return None
+        entries = len(self.entries)
+        others = "" if entries < 2 else f"; {entries} entries reach this line"
+        return f"{self.costs[0].words}{others}"
 
     @property
     def gb_url(self) -> str | None:

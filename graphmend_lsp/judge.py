@@ -6,8 +6,9 @@ import ast
 from dataclasses import dataclass, field, replace
 
 from graphmend_lsp import mend as mending
-from graphmend_lsp.finding import EntryName, Evidence, Finding, Internal, Refusal, Severity
+from graphmend_lsp.finding import Cost, EntryName, Evidence, Finding, Internal, Refusal, Severity
 from graphmend_lsp.flow.carried import is_carried, setting_for
+from graphmend_lsp.flow.cost import Callers, callers_in, cost_of
 from graphmend_lsp.flow.engine import Engine
 from graphmend_lsp.flow.events import Event, Facts, Growth
 from graphmend_lsp.flow.growth import settles
@@ -55,6 +56,11 @@ class _Hit:
     others: list[Facts] = field(default_factory=list[Facts])
     entries: list[Entry] = field(default_factory=list[Entry])
     """The entries that a break here costs."""
+    costs: dict[str, Cost] = field(default_factory=dict[str, Cost])
+    """What it costs each of them, by name."""
+
+    def prices(self) -> tuple[Cost, ...]:
+        return tuple(sorted(self.costs.values(), key=lambda cost: (not cost.whole, not cost.drops, -cost.graphs)))
 
 
 class Judge:
@@ -68,6 +74,8 @@ class Judge:
         self.rules = {kind: [r for r in all_rules() if kind in r.kinds] for r in all_rules() for kind in r.kinds}
         self._failures: dict[tuple[str, str], Internal] = {}
         self._captured = frozenset(setting for setting in _CAPTURES if _sets(parsed, setting))
+        self._callers_in: dict[int, Callers] = {}
+        self._settled: dict[int, set[str]] = {}
         self._symbolic = _sets(parsed, _SYMBOLIC)
 
     def run(self) -> tuple[list[tuple[Finding, Site | None]], Kept]:
@@ -146,12 +154,28 @@ class Judge:
                     known.entry = entry
                 if id(facts) in region.direct and all(entry.function is not e.function for e in known.entries):
                     known.entries.append(entry)
+                    self._price(known, region, facts)
+
+    def _price(self, hit: _Hit, region: Region, facts: Facts) -> None:
+        """Estimate what a break costs the entry of a region; of many entries those that the evidence names."""
+        if len(hit.entries) > _MAX_ENTRIES + 1:
+            return
+        callers = self._callers_in.get(id(region))
+        if callers is None:
+            callers = self._callers_in[id(region)] = callers_in(region.facts)
+        name = region.entry.name
+        cost = cost_of(hit.event, facts, region.facts[0], callers, name)
+        if cost is not None:
+            hit.costs[name] = cost
 
     def _stays(self, region: Region, growth: Growth) -> bool:
         """Whether state that grows in one place costs nothing: set back elsewhere, or made symbolic by a setting."""
         if growth.what == "number" and growth.owner == "module" and self._symbolic:
             return True
-        return settles({key for facts in region.facts for key in facts.settled}, growth)
+        settled = self._settled.get(id(region))
+        if settled is None:
+            settled = self._settled[id(region)] = {key for facts in region.facts for key in facts.settled}
+        return settles(settled, growth)
 
     def _carries(self, entry: Entry, event: Event) -> bool:
         """Whether a number from the device is still one of the graph where it is tested: else the read was the break.
@@ -208,6 +232,7 @@ class Judge:
             _header_end(event.stmt) + shift,
             self._entry_names(hit),
             named_line if "{origin}" in hit.flag.message else 0,
+            hit.prices(),
         )
         return finding, site
 
@@ -217,7 +242,11 @@ class Judge:
             return chosen
         if hit.entry.fullgraph:
             return "error"
-        return "warning" if hit.entry.explicit and not hit.rule.deliberate else "information"
+        if hit.rule.deliberate:
+            return "information"
+        if any(cost.whole for cost in hit.costs.values()):  # one break costs the graphs of the whole function
+            return "error" if hit.entry.explicit else "warning"
+        return "warning" if hit.entry.explicit else "information"
 
     def _origin(self, why: Why | None, engine: Engine) -> tuple[str, int]:
         """Where a value comes from, for the message: " (`mask`: a parameter, line 41)"; and that line if it is of

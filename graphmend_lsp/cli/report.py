@@ -46,6 +46,8 @@ def _block(checked: Checked, finding: Finding, index: LineIndex, paint: Paint) -
         if cells is not None and step.path is None:
             where = cells.words(step.span.line, finding.span.line)
         lines.append(f"{note}{step.message}, {where}")
+    if finding.cost_words is not None:
+        lines.append(f"{note}cost (estimated): {finding.cost_words}")
     for offer in finding.offers:
         colour = "green" if offer.safety == "safe" else "yellow"
         changes = f" -- {offer.changes}" if offer.changes else ""
@@ -141,6 +143,15 @@ def as_json(results: Iterable[Checked], problems: Iterable[Problem]) -> dict[str
                         for entry in finding.entries
                     ],
                     "confidence": finding.confidence,
+                    "costs": [
+                        {
+                            "entry": cost.entry,
+                            "graphs": cost.graphs,
+                            "drops": cost.drops or None,
+                            "inside": cost.reason or None,
+                        }
+                        for cost in finding.costs
+                    ],
                     "evidence": [
                         {
                             "path": finding.path if step.path is None else step.path,

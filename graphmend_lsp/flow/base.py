@@ -124,7 +124,7 @@ class Base:
 
     def datum(self, kind: EventKind, node: ast.expr, value: Value, at: ast.expr | None = None) -> None:
         """A data-dependent test inside an expression: part of the surrounding test, or an event."""
-        datum = Datum(at or node, value)
+        datum = Datum(at or node, value, inside=kind == "any")
         if self.collector is not None:
             self.collector.append(datum)
         else:

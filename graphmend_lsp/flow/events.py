@@ -78,6 +78,8 @@ class Datum:
     node: ast.expr
     value: Value
     kind: Literal["truth", "read", "dynamic"] = "truth"
+    inside: bool = False
+    """The element of a generator, which has a frame of its own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,6 +22,8 @@ from graphmend_lsp.text import Span
 def about(finding: Finding, snapshot: Snapshot, notes: Iterable[str] = ()) -> str:
     """What there is to say of a finding, in Markdown; ``notes`` come right after its message."""
     parts = [f"**{finding.code} {finding.name}**", finding.message, *notes]
+    if finding.cost_words is not None:
+        parts.append(f"Cost (estimated): {finding.cost_words}")
     if finding.evidence:
         parts.append("Why it is in a graph:\n" + _list(_steps(finding, snapshot)))
     if finding.offers:
