@@ -169,7 +169,12 @@ class Judge:
             hit.costs[name] = cost
 
     def _stays(self, region: Region, growth: Growth) -> bool:
-        """Whether state that grows in one place costs nothing: set back elsewhere, or made symbolic by a setting."""
+        """Whether state that grows in one place is not reported: set back elsewhere, or made symbolic by a setting.
+
+        What a container collects is mostly taken out by whoever collects it, which the region does not show.
+        """
+        if growth.what == "length" and not self.settings.asks_for("GM701"):
+            return True
         if growth.what == "number" and growth.owner == "module" and self._symbolic:
             return True
         settled = self._settled.get(id(region))

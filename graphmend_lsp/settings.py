@@ -32,3 +32,7 @@ class Settings:
         on = max((len(p) for p in self.select if code.startswith(p)), default=-1 if self.select else 0)
         off = max((len(p) for p in self.ignore if code.startswith(p)), default=-1)
         return on > off
+
+    def asks_for(self, code: str) -> bool:
+        """Whether the user names a rule, or a group of rules with it, beyond what is on by default."""
+        return self.wants(code) and any(code.startswith(prefix) for prefix in self.select)

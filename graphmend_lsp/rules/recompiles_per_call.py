@@ -7,6 +7,9 @@ Flags what the compiled code counts on or makes longer from call to call: a numb
 module, in what it holds (`self.stats.n`, `self.stats["n"]`), in a global or on a class; a list, tuple, `deque` or dict
 of a module, an object or a global that gets a new item each time.
 
+Containers are flagged where you ask for the rule: `select = ["ALL"]` in `[tool.graphmend]`, `--select GM701`. What a
+model collects is mostly taken out again by the code around it, which the model does not show.
+
 Not flagged is what does not cost a compilation at each call (measured): a `float`; a number in a closure, in an
 argument or in a plain object whose own method is compiled (the second compilation makes these symbolic); a tensor,
 whether buffer or attribute; what the same compiled code sets back, clears or cuts, or counts with `%` or `min` up to a

@@ -47,7 +47,7 @@ def loaded(path: Path):
 
 
 def analysed(path: Path) -> Analysis:
-    analysis = check(read(path), path.name, settings=Settings(entries=entry_names(path)))
+    analysis = check(read(path), path.name, settings=Settings(select=("GM",), entries=entry_names(path)))
     assert not analysis.problems
     return analysis
 
@@ -208,6 +208,16 @@ def test_mended_code_behaves_the_same(path: Path) -> None:
     assert not changed, "\n".join(changed)
 
 
+def test_containers_that_grow_are_flagged_on_request() -> None:
+    path = next(path for path in FLAG if path.name == "flag_containers.py")
+
+    def found(*select: str) -> int:
+        return len(check(read(path), path.name, settings=Settings(select=select, entries=entry_names(path))).findings)
+
+    assert found() == found("GM1") == 0
+    assert found("GM701") == found("GM") > 10
+
+
 # -- what the command line prints ----------------------------------------------------------------------
 
 
@@ -215,7 +225,7 @@ def test_mended_code_behaves_the_same(path: Path) -> None:
 def test_printed(path: Path, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(path.parent)
     monkeypatch.setenv("NO_COLOR", "1")
-    arguments = ["check", "--output-format", "full"]
+    arguments = ["check", "--output-format", "full", "--select", "ALL"]
     for name in entry_names(path):
         arguments += ["--entry", name]
     out = io.StringIO()
