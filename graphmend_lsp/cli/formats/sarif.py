@@ -179,7 +179,9 @@ def _region(place: Region) -> dict[str, Any]:
 
 def _rule(rule: Rule) -> dict[str, Any]:
     text = page(rule.code, rule.name, rule.page)
-    level = "note" if rule.deliberate or not rule.gb else "warning"
+    link = re.search(r"\]\((https://[^)\s]+)\)", rule.page)
+    href = gb_url(rule.gb) or (link[1] if link is not None else None)  # a rule about no break has no page there
+    level = "note" if rule.deliberate or not rule.kinds else "warning"
     made: dict[str, Any] = {
         "id": rule.code,
         "name": rule.name,
@@ -193,7 +195,6 @@ def _rule(rule: Rule) -> dict[str, Any]:
             "problem.severity": "recommendation" if level == "note" else "warning",
         },
     }
-    href = gb_url(rule.gb)
     if href is not None:
         made["helpUri"] = href
     return made
