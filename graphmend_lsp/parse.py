@@ -17,7 +17,7 @@ import itertools
 import re
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -116,6 +116,8 @@ class Parsed:
     text: str
     chunks: tuple[Chunk, ...]
     failure: ParseFailure | None = None
+    good: Parsed | None = field(default=None, repr=False)
+    """Where this text does not parse: the last one before it that did, whose chunks the next one can take over."""
 
     @cached_property
     def by_id(self) -> dict[int, Chunk]:
@@ -128,7 +130,12 @@ class Parsed:
 
 
 def parse(text: str, previous: Parsed | None = None) -> Parsed:
-    """The chunks of ``text``, reusing those of ``previous`` that did not change."""
+    """The chunks of ``text``, reusing those of ``previous`` that did not change.
+
+    While somebody types a text often does not parse: then those of the last one that did count.
+    """
+    if previous is not None and previous.good is not None:
+        previous = previous.good
     if previous is not None:
         if previous.text == text and previous.failure is None:
             return previous
@@ -263,7 +270,7 @@ def _keep_untouched(text: str, previous: Parsed, failure: ParseFailure) -> Parse
         _tree(window.text)
     except _NotPython as error:  # several places may have changed, and only one of them be broken
         middle = _blanked_chunks(window.text, window.line, error.failure) or middle
-    return Parsed(text, (*window.before, *middle, *window.after), failure)
+    return Parsed(text, (*window.before, *middle, *window.after), failure, previous)
 
 
 def _around_the_error(text: str, failure: ParseFailure) -> Parsed:
