@@ -32,6 +32,10 @@ _SERVERS = {
 _STATEMENTS = ("scaled = hidden_states * 0.5 + 1.0  # ok", "if scaled.sum() > 0: scaled = -scaled")
 _PASTE = "\n\ndef pasted(x, y):\n    if x.sum() > y:\n        x = x.clamp(-y, y)\n    return x\n"
 _PLACES = 5
+_COLUMNS = (
+    *("server", "open: CPU", "of ast.parse", "to diagnostics", "edit: CPU p50", "p95", "of ast.parse p50", "p95"),
+    *("wall p50", "p95", "MiB after opening", "at the end"),
+)
 
 
 @dataclass
@@ -123,11 +127,8 @@ def main() -> int:
     parser.add_argument("--characters", type=int, default=200)
     parser.add_argument("--only", default=",".join(_SERVERS))
     options = parser.parse_args()
-    print(
-        "| server | open: CPU | of ast.parse | to diagnostics | edit: CPU p50 | p95 | of ast.parse p50 | p95 | ", end=""
-    )
-    print("wall p50 | p95 | MiB after opening | at the end |")
-    print("|" + " --- |" * 12)
+    print("| " + " | ".join(_COLUMNS) + " |")
+    print("|" + " --- |" * len(_COLUMNS))
     for name in options.only.split(","):
         command = [part.format(python=sys.executable, tools=options.tools) for part in _SERVERS[name]]
         if "{tools}" in _SERVERS[name][0] and not Path(command[0]).exists():

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from graphmend_lsp.check import Analysis, check
+from graphmend_lsp.model.closure import Closures
+from graphmend_lsp.model.module import Module
 from graphmend_lsp.model.program import NoProgram
+from graphmend_lsp.parse import parse
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = {
@@ -186,3 +189,25 @@ def test_of_two_distant_edits_only_the_broken_one_costs_findings() -> None:
     assert analysis.problems
     assert [(f.code, f.span.line) for f in analysis.findings] == [("GM101", 6), ("GM201", 14)]
     assert shown(analysis) == shown(check(text))
+
+
+def test_a_text_that_parses_again_keeps_its_trees() -> None:
+    good = "import torch\n\n\ndef f(x):\n    return x\n\n\ndef g(x):\n    return x\n"
+    first = parse(good)
+    broken = parse(good.replace("return x\n\n\n", "return (\n\n\n"), first)
+    worse = parse(good.replace("return x\n\n\n", "return ((\n\n\n"), broken)
+    assert broken.failure is not None and worse.failure is not None
+    again = parse(good.replace("return x\n\n\n", "return (x)\n\n\n"), worse)
+    assert again.failure is None
+    assert [a.id == b.id for a, b in zip(first.chunks, again.chunks, strict=True)] == [True, False, True]
+    assert [a.id == b.id for a, b in zip(first.chunks, parse(good, worse).chunks, strict=True)] == [True] * 3
+
+
+def test_strings_and_comments_lead_nowhere() -> None:
+    parsed = parse(
+        "class Layer: pass\nclass Block: pass\n\n"
+        'class Base:\n    """Layer"""\n    names = ["Layer"]  # Layer\n    def f(self, x: "Block"): pass\n'
+    )
+    layer, block, base = (chunk.id for chunk in parsed.chunks)
+    found = Closures(Module("m.py", parsed, "m", False)).of(base)
+    assert found == {block, base} and layer not in found

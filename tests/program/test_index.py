@@ -1,0 +1,102 @@
+"""The index that follows an edit answers as one made anew; names are told apart before files are read."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from graphmend_lsp.project.index import Index
+
+LAYERS = """
+import torch
+from torch import nn
+
+
+def gate(x):
+    return x * 2 if x.sum() > 0 else x
+
+
+class Layer(nn.Module):
+    def helper(self, x):
+        return gate(x)
+
+    def forward(self, x):
+        return self.helper(x)
+"""
+USER = """
+from torch import nn
+from {module} import {name}
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        return {name}(x)
+"""
+WORDS = ("gate(x)", "self.helper(x)", "x", "Layer()(x)", "other(x)")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "layers.py").write_text(LAYERS)
+    (tmp_path / "user.py").write_text(USER.format(module="layers", name="gate"))
+    return tmp_path
+
+
+def callers(index: Index, root: Path, overlay: dict[str, str] | None = None) -> list[tuple[str, str, str]]:
+    found = index.callers(str(root / "layers.py"), ("gate", "Layer.helper"), (), overlay or {})
+    return [(caller.module, caller.qualname, caller.function) for caller in found]
+
+
+def test_a_function_of_the_same_name_from_elsewhere_is_no_caller(root: Path) -> None:
+    assert callers(Index(str(root)), root) == [("user", "Net.forward", "gate")]
+    (root / "others.py").write_text("def gate(x):\n    return x\n")
+    (root / "user.py").write_text(USER.format(module="others", name="gate"))
+    assert callers(Index(str(root)), root) == []
+
+
+def test_a_name_is_followed_through_re_exports(root: Path) -> None:
+    (root / "api.py").write_text("from layers import gate\n")
+    (root / "user.py").write_text(USER.format(module="api", name="gate"))
+    assert callers(Index(str(root)), root) == [("user", "Net.forward", "gate")]
+    (root / "api.py").write_text("from layers import *\n")
+    assert callers(Index(str(root)), root) == [("user", "Net.forward", "gate")]
+
+
+@pytest.mark.parametrize(
+    ("text", "calls"),
+    [
+        ("from layers import Layer\n\n\nclass Mine(Layer):\n", True),
+        ("from layers import Layer as Base\n\n\nclass Mine(Base):\n", True),
+        ("import layers\n\n\nclass Mine(layers.Layer):\n", True),
+        ("import layers\n\nBase = layers.Layer\n\n\nclass Mine(Base):\n", True),
+        ("from layers import gate\n\n\nclass Layer:\n    pass\n\n\nclass Mine:\n", False),
+    ],
+)
+def test_a_method_is_known_where_its_class_is(root: Path, text: str, calls: bool) -> None:
+    (root / "user.py").write_text(text + "    def forward(self, x):\n        return self.helper(x)\n")
+    assert (("user", "Mine.forward", "Layer.helper") in callers(Index(str(root)), root)) is calls
+
+
+def test_following_edits_gives_what_a_new_index_gives(root: Path) -> None:
+    choice = random.Random(7)
+    index = Index(str(root))
+    overlay: dict[str, str] = {}
+    for _ in range(150):
+        path = root / choice.choice(("layers.py", "user.py"))
+        text = overlay.get(str(path), path.read_text())
+        kind = choice.randrange(4)
+        if kind == 0:
+            lines = text.split("\n")
+            bodies = [number for number, line in enumerate(lines) if line.startswith("        return")]
+            lines[choice.choice(bodies)] = f"        return {choice.choice(WORDS)}"
+            overlay[str(path)] = "\n".join(lines)
+        elif kind == 1:
+            overlay[str(path)] = text + "\n\ndef other(x):\n    return gate(x)\n"
+        elif kind == 2:
+            overlay[str(path)] = text.replace("gate", "other", 1)
+        else:
+            overlay.pop(str(path), None)
+        assert callers(index, root, overlay) == callers(Index(str(root)), root, overlay)
