@@ -3,8 +3,8 @@
     python bench/tree.py FOLDER [--tools FOLDER] [--every N]
 
 ``--every`` takes each N-th Python file only (the tools get their names); ``--tools`` is the ``bin`` folder of an
-environment with ruff and flake8.  ``graphmend`` runs in one process with an empty cache, then with the one that this run
-has filled.  The index of the project is kept on disk and made by the first run, which is not counted.
+environment with ruff and flake8.  ``graphmend`` runs in one process with an empty cache, then with what this run has
+kept.  The index of the project is kept on disk and made by the first run, which is not counted.
 """
 
 from __future__ import annotations
