@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import sys
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -30,6 +32,8 @@ def _context() -> ForkContext | SpawnContext:
 class _Worker:
     process: BaseProcess
     pipe: Connection[Any, Any]
+    rest: deque[int]
+    """The jobs it is to do after the one at hand."""
     number: int = -1
     """The job at hand; -1 for none."""
 
@@ -42,24 +46,25 @@ class Pool:
         self._kept = kept
         self._processes = processes
         self._workers: list[_Worker] = []
+        self._waiting: deque[deque[int]] = deque()
 
     def run(self, jobs: Sequence[Job]) -> Iterator[Checked]:
         """What is found in each, in order."""
         done: dict[int, Checked] = {}
-        waiting = iter(range(len(jobs)))
+        self._waiting = _folders(jobs)
         try:
             for _ in range(self._processes):
-                self._workers.append(self._started())
+                self._workers.append(self._started(deque()))
             for worker in self._workers:
-                self._hand(worker, jobs, next(waiting, -1))
+                self._hand(worker, jobs)
             for number in range(len(jobs)):
                 while number not in done:
-                    self._collect(jobs, done, waiting)
+                    self._collect(jobs, done)
                 yield done.pop(number)
         finally:
             self._end()
 
-    def _collect(self, jobs: Sequence[Job], done: dict[int, Checked], waiting: Iterator[int]) -> None:
+    def _collect(self, jobs: Sequence[Job], done: dict[int, Checked]) -> None:
         busy = {worker.pipe: worker for worker in self._workers if worker.number >= 0}
         for pipe in wait(list(busy)):
             worker = busy[pipe]  # type: ignore[index]
@@ -70,11 +75,23 @@ class Pool:
                 worker.process.join(5)
                 done[number] = _lost(jobs[number], worker.process.exitcode)
                 worker.pipe.close()
-                fresh = self._started()
+                fresh = self._started(worker.rest)
                 worker.process, worker.pipe = fresh.process, fresh.pipe
-            self._hand(worker, jobs, next(waiting, -1))
+            self._hand(worker, jobs)
 
-    def _started(self) -> _Worker:
+    def _next(self, worker: _Worker) -> int:
+        """The next file of the worker's folder, else the first of another one, else the last that another one has.
+
+        Files of one folder mostly look at the same other files, which a process reads once.
+        """
+        if not worker.rest and self._waiting:
+            worker.rest = self._waiting.popleft()
+        if worker.rest:
+            return worker.rest.popleft()
+        longest = max(self._workers, key=lambda each: len(each.rest))
+        return longest.rest.pop() if longest.rest else -1
+
+    def _started(self, rest: deque[int]) -> _Worker:
         ours, theirs = self._context.Pipe()
         inherited: tuple[Any, ...] = ()
         if self._context.get_start_method() == "fork":  # else none of them would see the end of this process
@@ -82,10 +99,10 @@ class Pool:
         process = self._context.Process(target=_serve, args=(theirs, self._kept, store.is_on(), inherited), daemon=True)
         process.start()
         theirs.close()
-        return _Worker(process, ours)
+        return _Worker(process, ours, rest)
 
-    def _hand(self, worker: _Worker, jobs: Sequence[Job], number: int) -> None:
-        worker.number = number
+    def _hand(self, worker: _Worker, jobs: Sequence[Job]) -> None:
+        number = worker.number = self._next(worker)
         if number < 0:
             return
         try:
@@ -102,6 +119,14 @@ class Pool:
             worker.process.join(5)
             if worker.process.is_alive():
                 worker.process.kill()
+
+
+def _folders(jobs: Sequence[Job]) -> deque[deque[int]]:
+    """The numbers of the jobs, by folder."""
+    found: dict[str, deque[int]] = {}
+    for number, job in enumerate(jobs):
+        found.setdefault(os.path.dirname(job.path), deque()).append(number)
+    return deque(found.values())
 
 
 def _lost(job: Job, code: int | None) -> Checked:

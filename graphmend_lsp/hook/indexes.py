@@ -15,7 +15,8 @@ def index(path: str) -> Index:
     """The index of the project that a file belongs to, shared by all files of this process."""
     extent = layout.project_extent(path)
     if extent not in _INDEXES:
-        _INDEXES[extent] = Index(*extent)
+        made = _INDEXES[extent] = Index(*extent)
+        made.hold()
     return _INDEXES[extent]
 
 

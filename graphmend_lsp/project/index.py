@@ -51,7 +51,8 @@ class Index:
         self._rows: dict[str, store.Row] | None = None
         self._buffers: dict[str, tuple[str, Summary]] = {}
         self._until = 0.0
-        """When the listing is to be made again, as ``time.monotonic`` counts."""
+        """When the listing is to be made again, as ``time.monotonic`` counts; 0 for now."""
+        self._held = False
         self._stored: _Mentions | None = None
         """Where names are mentioned, in the files as they are on disk."""
         self._graph: _Graph | None = None
@@ -76,6 +77,10 @@ class Index:
         """Look at the disk again at the next question."""
         self._until = 0.0
 
+    def hold(self) -> None:
+        """Look at the disk once, then only after ``refresh``: for a run that sees one state of its files."""
+        self._held = True
+
     def prepare(self) -> None:
         """Do what the first question would have to wait for."""
         self._refresh({})
@@ -95,7 +100,8 @@ class Index:
 
     def _refresh(self, overlay: Mapping[str, str]) -> None:
         now = time.monotonic()
-        if self._rows is None or now > self._until:
+        aged = now > self._until and (not self._held or not self._until)
+        if self._rows is None or aged:
             self._read_disk()
             done = time.monotonic()
             self._until = done + max(_FRESH, _SHARE * (done - now))
