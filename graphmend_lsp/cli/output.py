@@ -79,6 +79,9 @@ def output(form: str, statistics: bool, stream: TextIO, before: Callable[[], Non
     if form == "sarif":
         from graphmend_lsp.cli.formats.sarif import document
     elif form == "github":
+        if stream is sys.stdout and hasattr(stream, "reconfigure"):
+            # the runner reads nothing else, whatever the console has
+            stream.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
         from graphmend_lsp.cli.formats.github import document
     else:
         from graphmend_lsp.cli.formats.gitlab import document

@@ -57,16 +57,16 @@ class Baseline:
     files: Mapping[str, tuple[Entry, ...]] = field(default_factory=dict[str, "tuple[Entry, ...]"])
 
     def name(self, path: str) -> str:
-        """A file as the baseline names it."""
+        """A file as the baseline names it, whatever links lead to the two."""
         try:
-            found = os.path.relpath(path, os.path.dirname(self.path))
+            found = os.path.relpath(os.path.realpath(path), os.path.realpath(os.path.dirname(self.path)))
         except ValueError:  # another drive
             found = path
         return found.replace(os.sep, "/")
 
     def place(self, name: str) -> str:
         """The path of a file that the baseline names."""
-        return os.path.normpath(os.path.join(os.path.dirname(self.path), name.replace("/", os.sep)))
+        return os.path.normpath(os.path.join(os.path.realpath(os.path.dirname(self.path)), name.replace("/", os.sep)))
 
     def known(self, path: str, findings: Iterable[Finding], text: str) -> frozenset[int]:
         """The places in ``findings``, which are those of one file, of what is in the baseline."""

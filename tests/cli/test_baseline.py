@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -225,3 +226,13 @@ def test_fingerprints_are_those_of_every_release_of_python(run: Run, model: Path
     run("check", "--baseline", "known.json", "--write-baseline")
     ((entry,),) = content(tmp_path / "known.json").values()
     assert entry["fingerprint"] == "894655935c83ab4a"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
+def test_links_to_the_project(run: Run, model: Path, baseline: Path, tmp_path: Path) -> None:
+    link = tmp_path.parent / f"{tmp_path.name}-link"
+    link.symlink_to(tmp_path, target_is_directory=True)
+    result = run("check", str(link / "model.py"), "--baseline", "known.json")
+    assert (result.code, result.err) == (0, "")
+    result = run("check", "model.py", "--baseline", str(link / "known.json"))
+    assert (result.code, result.err) == (0, "")
