@@ -361,7 +361,7 @@ def test_two_runs_on_one_cache(many: None, check: Checks) -> None:
     assert check("--format", "json") == right and check.made == []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of a terminal")
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 def test_an_interrupt_ends_all_processes(write: Write, tmp_path: Path) -> None:
     body = "".join(f"        if x.sum() > {n}:\n            x = x * {n}\n" for n in range(400))
     for number in range(8):
