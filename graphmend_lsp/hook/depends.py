@@ -52,7 +52,7 @@ def refreshed(depends: tuple[Row, ...]) -> tuple[Row, ...] | None:
         now = _ANSWERED[row]
         if now is None:
             return None
-        touched = touched or now is not row
+        touched = touched or now != row  # not "is not": an equal row of another entry may have been answered before
         rows.append(now)
     return tuple(rows) if touched else depends
 

@@ -181,6 +181,29 @@ def test_every_state_of_a_project_gives_what_it_gives_without_the_cache(check: C
     assert len(seen) > 10
 
 
+def test_what_is_as_it_was_is_not_written_again(check: Checks, write: Write, cache: Path) -> None:
+    write("pkg/__init__.py", "")
+    write("pkg/helper.py", HELPER)
+    write("pkg/other.py", NUMBER.format("x.shape[0]"))
+    write("pkg/user.py", USER)
+    write("pkg/more.py", USER)
+    check()
+
+    def written() -> dict[Path, int]:
+        return {path: path.stat().st_ino for path in cache.rglob("*.bin")}
+
+    before = written()
+    assert len(before) == 5
+    check()
+    assert written() == before
+    os.utime("pkg/helper.py", (time.time() - 500,) * 2)  # the same text with another time: looked at once more only
+    check()
+    assert check.made == [] and written() != before
+    before = written()
+    check()
+    assert written() == before
+
+
 def test_a_package_that_is_installed_later(
     check: Checks, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
