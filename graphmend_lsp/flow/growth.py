@@ -383,14 +383,14 @@ def _blocks(stmt: ast.stmt) -> list[list[ast.stmt]]:
 
 
 def _tests_before(function: FunctionInfo, stmt: ast.stmt) -> list[ast.expr]:
-    """Tests of the ``if``s around a statement, and of those before it that end the function or the round."""
+    """Tests of the ``if``s and ``while``s around a statement, and of those before it that leave the block."""
     todo: list[tuple[list[ast.stmt], tuple[ast.expr, ...]]] = [(function.body, ())]
     while todo:
         block, tests = todo.pop()
         for item in block:
             if item is stmt:
                 return list(tests)
-            inside = (*tests, item.test) if isinstance(item, ast.If) else tests
+            inside = (*tests, item.test) if isinstance(item, (ast.If, ast.While)) else tests
             todo += [(inner, inside) for inner in _blocks(item)]
             if isinstance(item, ast.If) and isinstance(item.body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break)):
                 tests = inside

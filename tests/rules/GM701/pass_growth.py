@@ -115,6 +115,15 @@ class UnderATest(Base):
         return x * 2
 
 
+class FilledUp(Base):
+    """As caches do that make their layers on demand."""
+
+    def forward(self, x):
+        while len(self.items) <= x.shape[0]:
+            self.items.append(0)
+        return x * 2
+
+
 class AfterATest(Base):
     def forward(self, x):
         if self.n > 2:
@@ -264,6 +273,7 @@ CASES = [
     ("ShortRound", [floats], CALLS),
     ("Few", [floats], CALLS),
     ("UnderATest", [floats], CALLS),
+    ("FilledUp", [floats], CALLS),
     ("AfterATest", [floats], CALLS),
     ("StartsOver", [floats], CALLS),
     ("Toggle", [floats], CALLS),
