@@ -24,7 +24,7 @@ class Net(nn.Module):
 
 
 def flagged(text: str, release: tuple[int, int] = (2, 13)) -> set[str]:
-    findings = check(text, "net.py", settings=Settings(torch_version=release)).findings
+    findings = check(text, "net.py", settings=Settings(torch_version=release, select=("GM7",))).findings
     return {finding.message.split("`")[1] for finding in findings if finding.code == "GM701"}
 
 
@@ -35,12 +35,17 @@ def test_what_is_guarded_depends_on_the_release() -> None:
 
 
 def test_the_event_tells_what_a_fix_has_to_know() -> None:
-    analysis = check(MODULE, "net.py")
+    analysis = check(MODULE, "net.py", settings=Settings(select=("GM7",)))
     grown = [site.event.grows for site in analysis.sites if site is not None and site.event.grows is not None]
     assert [(growth.owner, growth.what, growth.key) for growth in grown] == [
         ("module", "number", "Net.count"),
         ("module", "length", "Net.items"),
     ]
+
+
+def test_containers_are_flagged_where_the_rule_is_asked_for() -> None:
+    found = {finding.message.split("`")[1] for finding in check(MODULE, "net.py").findings}
+    assert found == {"self.count"}
 
 
 def test_a_setting_makes_numbers_of_modules_symbolic() -> None:
