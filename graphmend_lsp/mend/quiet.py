@@ -8,7 +8,8 @@ import builtins
 from graphmend_lsp.finding import Reason
 from graphmend_lsp.flow import host
 from graphmend_lsp.flow.ops import OpFact, function_fact, method_fact
-from graphmend_lsp.flow.values import Bound, Kind, Value
+from graphmend_lsp.flow.values import UNKNOWN, Bound, Kind, Value
+from graphmend_lsp.mend import scope
 from graphmend_lsp.mend.base import Site
 from graphmend_lsp.model.module import ClassInfo
 
@@ -42,9 +43,49 @@ def changes(site: Site, node: ast.Call) -> Verdict | None:
         return _named(callee.ref, text, unknown)
     if isinstance(callee.ref, Bound):
         return _method(callee.ref, text, unknown)
+    if callee is UNKNOWN and (_deferred_builtin(site, node) or _deferred_tensor(site, node)):
+        return None
     if callee.kind is Kind.CLASS and isinstance(callee.ref, ClassInfo):
         return None if site.engine.is_record(callee.ref) or _is_exception(site, callee.ref) else unknown
     return unknown
+
+
+def _deferred_builtin(site: Site, node: ast.Call) -> bool:
+    """Whether it is a quiet function of Python, in a lambda that the statement passes on."""
+    if not isinstance(node.func, ast.Name) or node.func.id not in _QUIET_BUILTINS:
+        return False
+    return node.func.id not in site.module.bindings and node.func.id not in scope.local_names(site.function)
+
+
+def _deferred_tensor(site: Site, node: ast.expr) -> bool:
+    """Whether it is a tensor, or a number of one, made by quiet methods only, in a lambda that the statement passes on.
+
+    What stands in a lambda has no value of its own; a name in it has the one that it has beside it, if the statement
+    does not bind it.
+    """
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        fact = method_fact(node.func.attr)
+        if node.keywords or not all(isinstance(a, ast.Constant) for a in node.args):
+            return False
+        if fact is None or fact.kind == "attribute" or fact.mutates or fact.inplace_view or fact.random:
+            return False
+        node = node.func.value
+    if not isinstance(node, ast.Name) or node.id in _bound(site.event.stmt):
+        return False
+    same = [n for n in ast.walk(site.event.stmt) if isinstance(n, ast.Name) and n.id == node.id]
+    known = [value for value in map(site.value, same) if value is not UNKNOWN]
+    return bool(known) and all(value.kind is Kind.TENSOR and not value.mixed for value in known)
+
+
+def _bound(stmt: ast.stmt) -> set[str]:
+    """Names that a statement binds anywhere inside, parameters of lambdas included."""
+    found: set[str] = set()
+    for node in ast.walk(stmt):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+    return found
 
 
 def _is_exception(site: Site, cls: ClassInfo) -> bool:

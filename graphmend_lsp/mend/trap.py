@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 
 from graphmend_lsp.finding import Offer, Refusal
 from graphmend_lsp.flow.base import known_write
-from graphmend_lsp.flow.values import Kind
+from graphmend_lsp.flow.values import UNKNOWN, Kind
 from graphmend_lsp.mend import caught, effects, names, scope
 from graphmend_lsp.mend.base import Draft, Replacement, Site
+from graphmend_lsp.mend.checks import TENSOR_CHECKS, UNSAID, check_of
 from graphmend_lsp.mend.conditions import Condition, Conditions
 from graphmend_lsp.mend.layout import call, indent_unit, line_width, reindent
+from graphmend_lsp.mend.sources import one_line, operand
 from graphmend_lsp.mend.spelling import torch_name
 from graphmend_lsp.rules.base import raises_only
 
 ORDER = 20
 _CODES = frozenset({"GM301", "GM302"})
 _BROAD = frozenset({"", "Exception", "BaseException"})
+_EXCEPTIONS = frozenset(
+    name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, Exception)
+)
 _ASYNC = (
     "the exception becomes a RuntimeError with a constant message; "
     "on CUDA it arrives later and ends the use of the device"
 )
+
+_ANY_TYPE = "; a condition that is not of dtype bool is no longer refused"
 
 
 def propose(site: Site) -> list[Offer | Refusal]:
@@ -49,7 +57,8 @@ def propose(site: Site) -> list[Offer | Refusal]:
     condition = _async(site, target)
     if isinstance(condition, Condition):
         title = "Assert on the device with torch._assert_async"
-        result.append(Offer("assert", title, "unsafe", _ASYNC, ("exception-type",)))
+        changes = _ASYNC + (_ANY_TYPE if site.event.name in TENSOR_CHECKS and not _is_bool(site) else "")
+        result.append(Offer("assert", title, "unsafe", changes, ("exception-type",)))
     return result
 
 
@@ -88,7 +97,7 @@ def _target(site: Site) -> ast.stmt | Refusal:
     if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call) and stmt.value is site.event.node:
         condition = site.event.value
         if site.event.name != "torch._assert" and condition is not None and condition.kind is Kind.TENSOR:
-            if site.event.name != "torch._check_tensor_all":
+            if site.event.name not in TENSOR_CHECKS:
                 message = f"`{site.event.name}` takes a Python bool and raises a TypeError for a tensor"
                 return Refusal("trap", "exception-type", message)
         return stmt
@@ -146,7 +155,9 @@ def _lowered(site: Site, target: ast.stmt) -> effects.Lowered | Refusal:
         message = [target.msg] if target.msg is not None else []
         test = [target.test]
     elif isinstance(target, ast.Expr) and isinstance(target.value, ast.Call):
-        message, test = target.value.args[1:2], target.value.args[:1]
+        check = check_of(site, target.value)
+        message = [check.message] if check.message is not None else []
+        test = [check.condition] if check.condition is not None else []
     words = names.constant_text(message)
     return effects.lower(site, moved, "trap", "check", message if words.strip() else test, hoist=None)
 
@@ -180,6 +191,9 @@ def _raised_names(target: ast.stmt, site: Site) -> set[str]:
                 exc = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
                 found.add(site.source(exc).rpartition(".")[2])
         return found
+    if isinstance(target, ast.Expr) and isinstance(target.value, ast.Call):
+        raised = check_of(site, target.value).raised
+        return {raised} if raised in _EXCEPTIONS else set(_EXCEPTIONS)  # a type that is not known may be any
     return {"AssertionError"}
 
 
@@ -224,10 +238,7 @@ def _async(site: Site, target: ast.stmt) -> Condition | None:
     torch, _ = torch_name(site)
     test = site.event.test
     if isinstance(target, ast.Expr):
-        if site.event.name != "torch._assert" or not isinstance(target.value, ast.Call) or not target.value.args:
-            return None
-        condition = Condition(site.source(target.value.args[0]))
-        return condition
+        return _checked(site, target.value) if isinstance(target.value, ast.Call) else None
     if test is None:
         return None
     node = target.test if isinstance(target, (ast.If, ast.Assert)) else None
@@ -239,6 +250,26 @@ def _async(site: Site, target: ast.stmt) -> Condition | None:
     if isinstance(target, ast.Assert) and condition.static:
         return None
     return condition
+
+
+def _checked(site: Site, call: ast.Call) -> Condition | None:
+    """The condition of a check of torch, as one truth."""
+    condition = check_of(site, call).condition
+    if condition is None:
+        return None
+    text = one_line(site.source(condition))
+    if site.event.name == "torch._assert":
+        return Condition(text)
+    if site.event.name not in TENSOR_CHECKS:
+        return None
+    values = [facts.values.get(id(condition), UNKNOWN) for facts in (site.facts, *site.others)]
+    if not all(value.kind is Kind.TENSOR and not value.mixed and not value.array for value in values):
+        return None
+    return Condition(text if values[0].shape == () else f"{operand(condition, text)}.all()")
+
+
+def _is_bool(site: Site) -> bool:
+    return site.event.value is not None and site.event.value.dtype == "bool"
 
 
 def _assert_lines(site: Site, target: ast.stmt, condition: Condition, torch: str) -> list[str]:
@@ -254,7 +285,9 @@ def _assert_lines(site: Site, target: ast.stmt, condition: Condition, torch: str
     elif isinstance(target, ast.Assert) and target.msg is not None:
         message = _constant_message([target.msg]) or message
     elif isinstance(target, ast.Expr) and isinstance(target.value, ast.Call):
-        message = _constant_message(target.value.args[1:2]) or message
+        check = check_of(site, target.value)
+        message = UNSAID if site.event.name in TENSOR_CHECKS and check.message is None else message
+        message = _constant_message([check.message] if check.message is not None else []) or message
     quote = "'" if "'" in site.source(target) and '"' not in site.source(target) else '"'
     unit = indent_unit(site.module.parsed.text)
     raw = site.chunk.raw_text(target.lineno)
@@ -273,7 +306,8 @@ def _reduced(text: str) -> str:
 def _constant_message(nodes: list[ast.expr]) -> str:
     """The constant words of a message without what Inductor's C++ cannot hold."""
     parts: list[str] = []
-    for node in nodes[:1]:
+    for given in nodes[:1]:
+        node = given.body if isinstance(given, ast.Lambda) else given
         for item in node.values if isinstance(node, ast.JoinedStr) else [node]:
             if isinstance(item, ast.Constant) and isinstance(item.value, str):
                 parts.append(item.value)

@@ -29,8 +29,11 @@ def iou(a):
 ```
 
 ## Fix safety
-*trap* keeps the assertion, its type and its text in an operator of the graph (see GM301 for the one condition).
-*assert* uses `torch._assert_async`: unsafe, the exception becomes a RuntimeError with a constant message.
+*trap* keeps the assertion, its type and its text in an operator of the graph (see GM301 for the one condition). Of
+`torch._check_tensor_all` in a helper, such as `torch_compilable_check` of transformers, it changes the helper, and so
+every model that calls it.
+*assert* uses `torch._assert_async`: unsafe, the exception becomes a RuntimeError with a constant message, and a
+condition of `torch._check_tensor_all` that is not of dtype bool is no longer refused.
 
 ## References
 - [GB0170 Data-dependent branching](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0170.html)
