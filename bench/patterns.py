@@ -5,7 +5,8 @@
 The corpus is a list of ``{id, code, breaks_in_2_13, rewrite, safe, ...}``; ``code`` defines ``fn``, ``args()`` and
 perhaps ``more_args()``.  Entries with a rewrite that is marked safe are mended with our safe offers, with ``--unsafe``
 all those that break with any.  Each runs in a process of its own: break events in default mode before and after, and
-behaviour in eager mode and compiled, compared as ``graphmend verify`` does.  The last line is the share that breaks less.
+behaviour in eager mode and compiled, compared as ``graphmend verify`` does.  The last line is the share that breaks
+less.
 """
 
 from __future__ import annotations

@@ -88,6 +88,8 @@ class TorchCalls(CallBase):
         """Construction of a torch.nn class."""
         if name == "torch.nn.Parameter" or name == "torch.nn.parameter.Parameter":
             return changed(self.fresh(node, arguments.values[0] if arguments.values else None), dtype=None)
+        if name in ("torch.nn.Buffer", "torch.nn.parameter.Buffer") and arguments.values:
+            return arguments.values[0]
         if name.startswith("torch.nn.init."):
             first = arguments.values[0] if arguments.values else UNKNOWN
             self.write(first, node, f"`{short(self.source(node))}` writes in place")

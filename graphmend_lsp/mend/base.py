@@ -91,10 +91,15 @@ class Draft:
     """Whether the new text says ``torch.``, so that the module must import it."""
     names: tuple[str, ...] = ()
     """Names it adds inside the function."""
+    elsewhere: tuple[tuple[FunctionInfo, tuple[Replacement | ExpressionReplacement, ...]], ...] = ()
+    """What is replaced in other functions of the same top-level statement."""
+    imports: tuple[str, ...] = ()
+    """Import statements that it needs."""
 
     @property
     def lines(self) -> tuple[int, int]:
         """First and last raw line that the change touches, or relies on as they are."""
-        firsts = [r.first.lineno if isinstance(r, Replacement) else r.node.lineno for r in self.replacements]
-        lasts = [(r.last if isinstance(r, Replacement) else r.node).end_lineno or 0 for r in self.replacements]
+        replaced = [*self.replacements, *(r for _, others in self.elsewhere for r in others)]
+        firsts = [r.first.lineno if isinstance(r, Replacement) else r.node.lineno for r in replaced]
+        lasts = [(r.last if isinstance(r, Replacement) else r.node).end_lineno or 0 for r in replaced]
         return min(firsts), max(lasts)

@@ -36,17 +36,15 @@ def import_edits(
     text: str,
     parsed: Parsed,
     runtime: Sequence[str],
-    needs_torch: bool,
+    plain: Sequence[str],
     place: RuntimePlace,
     module: Module,
     end: str,
     before: int,
 ) -> list[Edit]:
-    """The edits that import what a change needs, whose first line is ``before``."""
+    """The edits that import what a change needs, whose first line is ``before``; ``plain`` are other import lines."""
     edits: list[Edit] = []
-    lines: list[str] = []
-    if needs_torch:
-        lines.append("import torch")
+    lines = list(plain)
     missing = [n for n in runtime if n not in _imported(parsed, place.module, before)]
     if missing:
         spelled = [n if runtime_name(module, n) == n else f"{n} as {runtime_name(module, n)}" for n in missing]

@@ -33,6 +33,9 @@ def splice(text: str, parsed: Parsed, jobs: Sequence[tuple[Site, Draft]], place:
     for site, draft in jobs:
         function = _outermost(site.function)
         functions.setdefault(function.node, (function, []))[1].append(draft)
+        for other, replacements in draft.elsewhere:
+            function = _outermost(other)
+            functions.setdefault(function.node, (function, []))[1].append(Draft(replacements))
     for function, drafts in functions.values():
         chunk = parsed.by_id[function.chunk.id]
         changed = changed_function(function, chunk, drafts, end)
@@ -45,7 +48,9 @@ def splice(text: str, parsed: Parsed, jobs: Sequence[tuple[Site, Draft]], place:
             line = helper_line(chunk, parsed)
             helpers[line] = helpers.get(line, "") + added
     before = min(parsed.by_id[function.chunk.id].line for function, _ in functions.values())
-    edits += import_edits(text, parsed, runtime, any(d.needs_torch for _, d in jobs), place, module, end, before)
+    plain = list(dict.fromkeys(line for _, draft in jobs for line in draft.imports))
+    plain += ["import torch"] if any(draft.needs_torch for _, draft in jobs) else []
+    edits += import_edits(text, parsed, runtime, plain, place, module, end, before)
     edits += [Edit(Span(line, 0, line, 0), added) for line, added in helpers.items()]
     edits.sort(key=lambda edit: edit.span)  # stable: imports stay before helpers at the same place
     if not all(map(_parses, _changed_pieces(text, parsed, edits))):

@@ -33,7 +33,8 @@ floats, `torch.equal`, functions of `math`, and where such a number decides some
 *keep* is offered where the number, or the one name it is given, is only an operand beside a tensor, and where the
 tensor is known to have no dimensions. It is unsafe: a Python number is a double, so arithmetic with it rounds
 otherwise, and it never changes the type of the result. `int(np.prod(x.shape))` becomes `x.shape.numel()`, which is
-safe. Refused where the number is needed on the host.
+safe. *number* is for integers that the module itself keeps as tensors, see [GM402](GM402.md). Refused where the number
+is needed on the host.
 
 ## References
 - [GB0124 Unsupported Tensor.item() call](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0124.html)

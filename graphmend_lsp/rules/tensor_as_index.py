@@ -25,7 +25,12 @@ beyond. Or pass the number in as a Python `int`. `torch._dynamo.config.capture_s
 flagged.
 
 ## Fix safety
-There is no automatic fix: which bound holds is not written in the code.
+*number* is for integers that a module keeps as tensors (`self.register_buffer("stride", torch.tensor(stride))`): the
+buffer stays, `self.stride_value = stride` is added beside it, and the methods of the class compute with that. Safe if
+the buffer is not persistent, the number is known to be an int, all of the arithmetic is that of integers, and no method
+returns it or hands it on; else unsafe, with what changes. Refused if a name holds it as a number and as a tensor.
+Assumed: parameters hold what their annotations or defaults say; no other file writes the buffer.
+For other tensors there is no automatic fix: which bound holds is not written in the code.
 
 ## References
 - [GB0124 Unsupported Tensor.item() call](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0124.html)
