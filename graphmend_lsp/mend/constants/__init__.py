@@ -67,10 +67,18 @@ def _made(site: Site) -> tuple[Constants, list[Converted]] | Refusal | None:
     methods = _converted(site, cls, found)
     if isinstance(methods, Refusal):
         return methods if _comes_from(site, found) else None
-    direct = any(_covers(method, site) for method in methods if method.method.node is site.function.node)
-    if not direct and not (_comes_from(site, found) and any(method.changes for method in methods)):
+    own = [method for method in methods if method.method.node is site.function.node]
+    if any(_covers(method, site) for method in own):
+        return found, methods
+    if not _comes_from(site, found):
         return None
-    return (found, methods) if any(method.used for method in methods) else None
+    both = next((method for method in (*own, *methods) if method.both), None)
+    if not any(method.changes for method in methods):
+        message = (
+            "" if both is None else f"`{both.both[0]}` is used as a number and as a tensor in `{both.method.name}`"
+        )
+        return Refusal(KIND, "host-value", message) if message else None
+    return found, methods
 
 
 def _converted(site: Site, cls: ClassInfo, found: Constants) -> list[Converted] | Refusal:
@@ -91,11 +99,11 @@ def _converted(site: Site, cls: ClassInfo, found: Constants) -> list[Converted] 
                 continue
             made = Numbers(site, method, facts, found.found, returned, "math").convert()
             if made is None:
-                message = f"in `{name}` one of its integers is used as a tensor, too"
+                message = f"`{name}` uses as a tensor what another method computes from integers"
                 return Refusal(KIND, "host-value", message)
             if made.returns is not None:
                 returned[name] = made.returns
-            if made.replacements or made.returns is not None:
+            if made.replacements or made.returns is not None or made.both:
                 methods.append(made)
         if returned == before:
             break

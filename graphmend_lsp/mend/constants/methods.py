@@ -34,6 +34,8 @@ class Converted:
     changes: list[str] = field(default_factory=list[str])
     used: set[str] = field(default_factory=set[str])
     rewritten: list[ast.expr] = field(default_factory=list[ast.expr])
+    both: list[str] = field(default_factory=list[str])
+    """Names that hold such a number, and are used as tensors, too."""
     math: bool = False
     returns: Type | None = None
 
@@ -72,19 +74,36 @@ class Numbers:
         self.self_name = first[0].arg if first else ""
 
     def convert(self) -> Converted | None:
-        """The method rewritten; None if a name is used as a number and as a tensor."""
-        for _ in range(6):
-            before = set(self.poison)
+        """The method rewritten; None if what a method returns as a number is used as a tensor.
+
+        A name that is used as a tensor, too, stays one, and so does all that is computed from it.
+        """
+        while True:
+            before = len(self.poison)
             self._read()
             self._poisoned()
-            if self.poison == before:
+            roots = self._roots()
+            self.made = Converted(self.made.method)
+            for root in roots:
+                if not self._consumed(root):
+                    if not self._stays(root):
+                        return None
+                    self.types[id(root)] = "int"
+            if len(self.poison) == before:
                 break
-        roots = self._roots()
-        for root in roots:
-            if not self._consumed(root):
-                return None
+        self.made.both = sorted(self.poison)
         self._write(roots)
         return self.made
+
+    def _stays(self, node: ast.expr) -> bool:
+        """Whether an expression can stay the tensor that it is; what it is computed from stays one then."""
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name) and inner.id in self.tracked:
+                self.poison.add(inner.id)
+            if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
+                if self._is_self(inner.func.value) and inner.func.attr in self.returned:
+                    return False
+        return True
 
     # -- what is a number ----------------------------------------------------------------------------
 
@@ -235,7 +254,7 @@ class Numbers:
         if self.facts.values.get(id(node), UNKNOWN).kind in (Kind.PYTHON, Kind.SCALAR):
             return True  # it was one before
         if self._is_constant(node) and not self._wanted(node, parent):
-            self.types[id(node)] = "int"  # it stays what it is
+            self.types[id(node)] = "int"  # it stays what it is: a tensor
             return True
         if isinstance(parent, ast.keyword):
             outer = self.parents.get(id(parent))
