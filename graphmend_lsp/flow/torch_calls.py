@@ -209,7 +209,7 @@ class TorchCalls(CallBase):
             inner = next((v.element for v in arguments.all() if v.kind is Kind.CONTAINER and v.element), None)
             why = inner.why if inner is not None and inner.kind is Kind.TENSOR else None
         device = tensors.device_of(tensors_in) if tensors_in else None
-        if last in ("to", "cuda", "cpu", "type") and not _only_dtype(arguments):
+        if last in ("cuda", "cpu") or (last in ("to", "type") and not _only_dtype(arguments)):
             device = None
         return Value(
             Kind.TENSOR,
@@ -257,6 +257,8 @@ class TorchCalls(CallBase):
                 return source.dtype if source is not None and moved else None
         if last in ("tensor", "as_tensor") and arguments.values and is_list_of_flags(arguments.values[0]):
             return "bool"
+        if last in ("cpu", "cuda") and source is not None:
+            return source.dtype
         if last == "type_as" and arguments.values:
             return arguments.values[-1].dtype
         if given is not None and (fact.dtype_argument or last == "to"):

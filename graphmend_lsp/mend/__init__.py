@@ -41,6 +41,8 @@ def transformations() -> tuple[Transformation, ...]:
 
 
 MAX_OFFERS = 3
+_WITHOUT_FIX = frozenset({"host", "capture"})
+"""Kinds of refusals that say why nothing can be done, or what can be set instead."""
 
 
 Failed = Callable[[str, Exception], None]
@@ -55,6 +57,8 @@ def proposals(site: Site, failed: Failed) -> tuple[tuple[Offer, ...], tuple[Refu
         for item in _proposed(transformation, site, failed):
             (offers if isinstance(item, Offer) else refusals).append(item)  # type: ignore[arg-type]
     offers.sort(key=lambda o: o.safety != "safe")
+    if offers and offers[0].safety == "safe":
+        refusals = [refusal for refusal in refusals if refusal.kind not in _WITHOUT_FIX]
     return tuple(offers[:MAX_OFFERS]), tuple(dict.fromkeys(refusals))
 
 

@@ -51,7 +51,18 @@ def _held_elsewhere(site: Site, roots: frozenset[Root], node: ast.AST) -> bool:
     for name, value in branch.before.items():
         if name not in targets and all_roots(value) & roots:
             return True
-    return False
+    return _stored_before(site, roots, node)
+
+
+def _stored_before(site: Site, roots: frozenset[Root], node: ast.AST) -> bool:
+    """Whether an attribute, or something else that outlives the call, has the same storage when the branch begins."""
+    begin = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
+    looped = bool(site.event.context.loops)
+    return any(
+        flow.kind == "store" and (looped or (flow.place.span.line, flow.place.span.column) < begin)
+        for root in roots
+        for flow in site.facts.flows.get(root, ())
+    )
 
 
 def _both_used(site: Site, roots: frozenset[Root], node: ast.AST) -> bool:

@@ -294,7 +294,11 @@ class _Editor:
         """A simple statement or a header with the expressions inside it replaced, found by their source text."""
         for expression in self.expressions:
             if any(n is expression.node for n in ast.walk(node)):
-                changed = _replace_text(item, self.module, self.chunk.source_of(expression.node), expression.text)
+                old = self.chunk.source_of(expression.node)
+                same = [n for n in ast.walk(node) if isinstance(n, ast.expr) and self.chunk.source_of(n) == old]
+                same.sort(key=lambda n: (n.lineno, n.col_offset))
+                at = next((i for i, n in enumerate(same) if n is expression.node), 0)
+                changed = _replace_text(item, self.module, old, expression.text, at, len(same))
                 if changed is not None:
                     item = changed
                     self.done += 1
@@ -302,14 +306,19 @@ class _Editor:
 
 
 class _ByText(cst.CSTTransformer):
-    """Replaces the first expression with a given text."""
+    """Replaces one of the expressions with a given text, or with ``at`` None counts them."""
 
-    def __init__(self, module: cst.Module, old: str, new: cst.BaseExpression) -> None:
+    def __init__(self, module: cst.Module, old: str, new: cst.BaseExpression, at: int | None) -> None:
         super().__init__()
         self.module = module
         self.old = old
         self.new = new
-        self.done = False
+        self.at = at
+        self.seen = 0
+
+    @property
+    def done(self) -> bool:
+        return self.at is not None and self.seen > self.at
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         return not self.done
@@ -324,13 +333,24 @@ class _ByText(cst.CSTTransformer):
             bare = bare.with_changes(lpar=[], rpar=[])
         if self.module.code_for_node(bare) != self.old:
             return updated_node
-        self.done = True
+        self.seen += 1
+        if not self.done:
+            return updated_node
+        if not original_node.lpar:
+            return self.new  # with parentheses of its own
         return self.new.with_changes(lpar=original_node.lpar, rpar=original_node.rpar)
 
 
-def _replace_text(root: _Node, module: cst.Module, old: str, new: str) -> _Node | None:
-    """``root`` with the expression whose source is ``old`` replaced; None if there is none."""
-    change = _ByText(module, old, cst.parse_expression(new))
+def _replace_text(root: _Node, module: cst.Module, old: str, new: str, at: int, count: int) -> _Node | None:
+    """``root`` with one of the ``count`` expressions whose source is ``old`` replaced, the one at ``at``; None if there
+    is none, or if it is not known which (inside f-strings older Pythons misplace nodes)."""
+    made = cst.parse_expression(new)
+    if count > 1:
+        all_of_them = _ByText(module, old, made, None)
+        root.visit(all_of_them)
+        if all_of_them.seen != count:
+            return None
+    change = _ByText(module, old, made, at)
     result = root.visit(change)
     return result if change.done else None  # type: ignore[return-value]
 

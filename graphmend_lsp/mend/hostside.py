@@ -11,6 +11,10 @@ ORDER = 90
 KIND = "host"
 _CLAMPED: tuple[Reason, str] = ("may-raise", "a slice is cut to what is there, where an index would raise")
 _NUMBER: tuple[Reason, str] = ("host-value", "Python needs the number itself")
+_LENGTH: tuple[Reason, str] = (
+    "shape",
+    "how long the result is, is not written here: pass `output_size` if you know it",
+)
 _POINTER: tuple[Reason, str] = ("host-value", "where a tensor lies is known to the host alone, once it runs")
 _WHY: dict[str, tuple[tuple[Reason, str], ...]] = {
     "GM402": (("shape", "the shape of what follows is data"), _NUMBER),
@@ -21,7 +25,7 @@ _WHY: dict[str, tuple[tuple[Reason, str], ...]] = {
     "GM601": (("side-effect", "when it runs would change if it were moved out of the compiled code"),),
     "GM603": (("state-write", "what the module holds would change if it were built elsewhere"),),
 }
-_HAVE_TWINS = frozenset({"random.random", "copy.copy"})
+_HAVE_TWINS = frozenset({"random.random", "copy.copy", "Tensor.__deepcopy__"})
 
 
 def propose(site: Site) -> list[Offer | Refusal]:
@@ -35,14 +39,20 @@ def propose(site: Site) -> list[Offer | Refusal]:
         return []  # [Masked] says why
     if site.code == "GM601" and site.event.name in _HAVE_TWINS:
         return []  # [Twin] does
+    if site.code == "GM603" and isinstance(site.event.node, ast.ClassDef):
+        return []  # [Hoist] does
     return [Refusal(KIND, *why) for why in _whys(site)]
 
 
 def _whys(site: Site) -> tuple[tuple[Reason, str], ...]:
     if site.code == "GM402" and site.event.name in ("slice", "list slice"):
         return (_CLAMPED,)
+    if site.code == "GM402" and site.event.name == "index":
+        return ()  # [Row] says why
     if site.code == "GM402" and site.event.name in ("list index", "range"):
         return (_NUMBER,)
+    if site.code == "GM501" and site.event.name.rpartition(".")[2] == "repeat_interleave":
+        return (_LENGTH,)
     if site.code == "GM601" and site.event.name == "Tensor.data_ptr":
         return (_POINTER,)
     return _WHY.get(site.code, ())

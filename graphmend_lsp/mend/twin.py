@@ -2,17 +2,19 @@
 
 ``np.prod(x.shape)``, which TorchDynamo traces as a tensor that then is read, becomes ``x.shape.numel()``;
 ``random.random()`` becomes ``random.uniform(0.0, 1.0)``, which is ``0.0 + 1.0 * random()``: the same draw and the same
-number; ``copy.copy(items)`` of a list or dict becomes ``list(items)`` or ``dict(items)``.
+number; ``copy.copy(items)`` of a list or dict becomes ``list(items)`` or ``dict(items)``; ``copy.deepcopy(t)`` of a
+tensor ``t.detach().clone()``.
 """
 
 from __future__ import annotations
 
 import ast
 
-from graphmend_lsp.finding import Offer, Refusal
+from graphmend_lsp.finding import Offer, Reason, Refusal
 from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.values import UNKNOWN, Kind
 from graphmend_lsp.mend.base import Draft, ExpressionReplacement, Site
+from graphmend_lsp.mend.sources import one_line, operand
 from graphmend_lsp.mend.uses import only_beside_tensors
 from graphmend_lsp.model.walk import walk
 
@@ -30,7 +32,8 @@ def propose(site: Site) -> list[Offer | Refusal]:
     title = f"Replace with `{text}`, which is traced"
     if not changes:
         return [Offer(KIND, title, "safe")]
-    return [Offer(KIND, title, "unsafe", changes, ("container-mutation",))]
+    reason: Reason = "gradient" if site.event.name == "Tensor.__deepcopy__" else "container-mutation"
+    return [Offer(KIND, title, "unsafe", changes, (reason,))]
 
 
 def build(site: Site, offer: Offer) -> Draft | Refusal:
@@ -54,6 +57,8 @@ def _twin(site: Site) -> tuple[ast.expr, str, str] | Refusal | None:
         return _draw(site, node)
     if site.event.name == "copy.copy":
         return _copy(site, node)
+    if site.event.name == "Tensor.__deepcopy__":
+        return _deep(site, node)
     return None
 
 
@@ -103,11 +108,29 @@ def _copy(site: Site, node: ast.Call) -> tuple[ast.expr, str, str] | Refusal:
         or any(facts.values.get(id(node.args[0]), value).dtype != name for facts in site.others)
     ):
         return Refusal(KIND, "unsupported", f"`{site.source(node.args[0])}` is not known to be a list or a dict")
-    if site.module.find(name) is not None or any(
-        isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Store)
-        for each in walk(site.function.node)
-    ):
+    if _hidden(site, name):
         return Refusal(KIND, "unbound-name", f"`{name}` is another thing here")
     exact = value.elements is not None or value.keys is not None
     changes = "" if exact else f"of a subclass of {name} it makes a plain {name}"
     return node, f"{name}({site.source(node.args[0])})", changes
+
+
+def _hidden(site: Site, name: str) -> bool:
+    """Whether the name of a type of Python means something else in the function."""
+    return site.module.find(name) is not None or any(
+        isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Store)
+        for each in walk(site.function.node)
+    )
+
+
+def _deep(site: Site, node: ast.Call) -> tuple[ast.expr, str, str] | Refusal:
+    """A tensor's storage is copied in either way; what it was computed from is not."""
+    if len(node.args) != 1 or node.keywords:
+        return Refusal(KIND, "unsupported", "what is copied is not said plainly")
+    argument = node.args[0]
+    values = [facts.values.get(id(argument), UNKNOWN) for facts in (site.facts, *site.others)]
+    if not all(value.kind is Kind.TENSOR and not value.mixed and not value.array for value in values):
+        return Refusal(KIND, "unsupported", f"`{site.source(argument)}` is not known to be a tensor")
+    text = operand(argument, one_line(site.source(argument)))
+    changes = "the copy never requires a gradient, and that of a computed tensor that does is no longer refused"
+    return node, f"{text}.detach().clone()", changes

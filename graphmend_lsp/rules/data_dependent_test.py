@@ -26,8 +26,10 @@ def in_range(t):
 ```
 
 ## Fix safety
-`and`, `or`, `not` and chained comparisons give a Python bool (or one of the operands) where the tensor form gives a
-tensor. Whether that matters depends on the uses, so there is no automatic fix outside a test.
+*logical* turns `a and b` (`or` likewise) into `torch.logical_and(a, b)` where all operands are truths that are computed
+there and then, and may be computed on every call: safe, Python would give one of them. Assumed: they lie on one device.
+`not`, chained comparisons, `any()` and the rest give a Python bool or a list where the tensor form gives a tensor.
+Whether that matters depends on the uses, so there is no automatic fix for them.
 
 ## References
 - [GB0170 Data-dependent branching](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0170.html)

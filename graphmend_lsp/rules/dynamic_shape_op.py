@@ -30,9 +30,15 @@ def positive_mean(x):
 operator in the graph; under either nothing is flagged.
 
 ## Fix safety
-*masked* turns `x[mask] += 1` into `x.copy_(torch.where(mask, x + 1, x))`. It is safe, and offered for `+=`, `-=` and
-`*=` with a finite number that is written there, where the mask is known to have the shape of `x`. Assumed: `x` holds
-numbers. Reads have no automatic fix yet: another order of summation rounds otherwise.
+*masked* turns `x[mask] += 1` into `x.copy_(torch.where(mask, x + 1, x))`, and `x[mask] = y[mask]` into
+`x.copy_(torch.where(mask, y, x))`. It is safe, and offered for `+=`, `-=` and `*=` with a finite number that is written
+there, where the mask is known to have the shape of `x` and to lie beside it, and `y` to be like `x`. Assumed: `x` holds
+numbers.
+*reduction* turns `x[mask].sum()` into `torch.where(mask, x, 0).sum()`, and likewise `mean`, `any` and `all`. Safe for
+`any`, `all` and sums of integers where the shapes are known to be equal; else unsafe: another order of summation rounds
+otherwise, and a mask of another shape is broadcast.
+*classes* passes `num_classes` to `one_hot` where another call in the function does (unsafe).
+The setting above is named where it helps (measured on torch 2.13), and left to you: it holds for the whole process.
 
 ## References
 - [GB0036 Dynamic shape operator](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0036.html)

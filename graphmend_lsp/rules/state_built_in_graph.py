@@ -22,7 +22,9 @@ Build it in `__init__`. Compile the forward pass, and call `backward()` and `ste
 region there is `torch.func.grad`.
 
 ## Fix safety
-There is no automatic fix: it would change what the module holds.
+*hoist* moves a class out of the function, where it uses nothing of it: safe if the class holds constants that are read
+of it and nothing else, unsafe otherwise, since all calls then share one class. For the rest there is no automatic fix:
+it would change what the module holds.
 
 ## References
 - [GB0264 Attempted to use torch.nn.Parameter() constructor with Dynamo](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0264.html)

@@ -30,6 +30,10 @@ buffer stays, `self.stride_value = stride` is added beside it, and the methods o
 the buffer is not persistent, the number is known to be an int, all of the arithmetic is that of integers, and no method
 returns it or hands it on; else unsafe, with what changes. Refused if a name holds it as a number and as a tensor.
 Assumed: parameters hold what their annotations or defaults say; no other file writes the buffer.
+*row* turns `x[best]` into `x[best.reshape(1)].squeeze(0)` where the row is only computed with and `x` is not written:
+safe for what `argmax` and `argmin` give, which is assumed to be an index of what it is used on.
+*block* turns `cache[start : start + n] = k` into `cache.index_copy_(0, start + torch.arange(n), k)`. Unsafe: what is
+written has to fit.
 For other tensors there is no automatic fix: which bound holds is not written in the code.
 
 ## References

@@ -29,8 +29,9 @@ Make the call outside the compiled code, and pass in what it gives. For some the
 
 ## Fix safety
 *twin* replaces the call by the one that is traced: safe for `random.random()` that is an operand beside a tensor, and
-for `copy.copy` of a list or dict that is made in the function; unsafe for one that may be of a subclass. Other calls
-are not moved: when they run would change.
+for `copy.copy` of a list or dict that is made in the function; unsafe for one that may be of a subclass, and for
+`copy.deepcopy` of a tensor (`t.detach().clone()`). Other calls are not moved: when they run would change.
+`torch._dynamo.config.allow_rnn = True`, which has `nn.LSTM` and its kin traced, is named and left to you.
 
 ## References
 - [GB0007 Attempted to call function marked as skipped](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0007.html)

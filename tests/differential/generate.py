@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from program import BATCH, WIDTH, Program
 
 TRANSFORMATIONS = ("where", "defer", "trap")
+WITH_HOST = ("host", *TRANSFORMATIONS)
+"""With sites of what the host is asked for (GM103, GM4xx to GM6xx), which the long run's modules do not have."""
 CONSTRUCTS = frozenset(
     "nested elif early-return alias view in-place-write dtype-mix loop helper child-module closure "
     "printed-then-written guard-in-try no-grad training container none-able walrus conditional-expression".split()
@@ -50,7 +52,7 @@ def modules(draw: st.DrawFn, wanted: Sequence[str] = TRANSFORMATIONS) -> Module:
 
 def build(draws: Draws, wanted: Sequence[str]) -> Module:
     first = draws.pick(wanted)
-    others = tuple(name for name in TRANSFORMATIONS if name in wanted and name != first and draws.chance(65))
+    others = tuple(name for name in wanted if name != first and draws.chance(65))
     program = Program(draws, (first, *others), is_class=not draws.chance(30))
     dtype = draws.weighted(((14, "float32"), (2, "float64"), (1, "float16"), (1, "bfloat16"), (2, "int64")))
     program.integers = dtype == "int64"

@@ -41,11 +41,14 @@ ATTRIBUTES = {
     "layers": "nn.ModuleList([nn.Linear(4, 4), nn.Tanh()])",
     "history": "[]",
     "shared": "torch.ones(4)",
+    "keep": "torch.tensor(3)",
 }
 BUFFERS = {
     "limit": "torch.tensor(0.5)",
     "running": "torch.zeros(4)",
     "steps": "torch.tensor(0)",
+    "groups": "torch.tensor(2), persistent=False",
+    "saved_keep": "torch.tensor(2)",
 }
 
 
@@ -55,7 +58,7 @@ class Program:
 
     draws: Draws
     wanted: tuple[str, ...]
-    """The transformations it is to have sites of: "where", "defer", "trap"."""
+    """The transformations it is to have sites of: "where", "defer", "trap", "host"."""
     is_class: bool = True
     integers: bool = False
     """Whether the arguments hold integers: operations that exist for floating point only are left out then."""

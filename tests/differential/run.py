@@ -309,7 +309,7 @@ def _changed(
     if backend is not None and _drops_what_is_unused(before, after):
         return []
     exact = backend != "inductor"
-    selects = any(name.startswith(("where", "select")) for name in mend.applied)
+    selects = any(name.startswith(_NEW_HISTORY) for name in mend.applied)
     if selects or backend is not None:
         before, after = (without_history(run, compiled=backend is not None) for run in (before, after))
     found = [d for d in differences(before, after, exact) if not _only_requires(d)]
@@ -368,6 +368,8 @@ def _only_requires(difference: Difference) -> bool:
     return difference.part == "outputs" and difference.message.endswith(" requires a gradient")
 
 
+_NEW_HISTORY = ("where", "select", "masked", "reduction", "row")
+"""Kinds of offers whose results have a gradient history of another form."""
 _OVERLAPPING = "more than one element of the written-to tensor refers to a single memory location"
 _NO_DERIVATIVE = "derivative for "
 _REFUSED_BACKWARD = "has been modified by an inplace operation"

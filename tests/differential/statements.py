@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 import branches
 import expressions as ex
 import guards
+import hosts
 import reports
 from program import Function, Program, Value
 
-_SITES = {"where": branches.site, "defer": reports.site, "trap": guards.site}
+_SITES = {"where": branches.site, "defer": reports.site, "trap": guards.site, "host": hosts.site}
 
 
 def step(fn: Function) -> None:

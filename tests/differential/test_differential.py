@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from graphmend_lsp.check import check
 
 EXAMPLES = 320
+HOST_EXAMPLES = 120
 CHECKED = 1500
 """Modules that are only checked, to count what they consist of."""
 
@@ -48,6 +49,35 @@ def test_mended_modules_behave_as_before(module: generate.Module, turn: int) -> 
     """In eager mode all; compiled one in four."""
     outcome = run.examine(module, run.Effort(compiled=turn == 3))
     assert not outcome.failures, told(module, outcome.failures[0])
+
+
+@settings(
+    max_examples=HOST_EXAMPLES,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.generate, Phase.shrink],
+)
+@given(generate.modules(generate.WITH_HOST), st.sampled_from((0, 1, 2, 3)))
+def test_modules_that_ask_the_host_behave_as_before(module: generate.Module, turn: int) -> None:
+    """Masks, rows, truths that are kept, integers kept as tensors, calls with twins; compiled one in four."""
+    outcome = run.examine(module, run.Effort(compiled=turn == 3))
+    assert not outcome.failures, told(module, outcome.failures[0])
+
+
+HOST_KINDS = frozenset({"masked", "reduction", "row", "logical", "number", "twin", "hoist"})
+
+
+def test_each_kind_of_host_fix_is_met() -> None:
+    """Safely, and often enough to be worth the runs."""
+    offered: collections.Counter[str] = collections.Counter()
+    for seed in range(CHECKED // 5):
+        module = generate.module(seed, ("host",))
+        analysis = check(module.text, run.FILE, settings=run.settings(module))
+        assert not analysis.problems and not analysis.internal, module.text
+        offered.update(o.kind for f in analysis.findings for o in f.offers if o.safety == "safe")
+    assert min(offered[kind] for kind in HOST_KINDS) >= 5, offered
 
 
 def test_what_the_modules_are() -> None:

@@ -52,6 +52,8 @@ class Constants:
     constructor: FunctionInfo
     found: dict[str, Constant] = field(default_factory=dict[str, Constant])
     steps: list[_Step] = field(default_factory=list[_Step])
+    aliases: dict[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
+    """Names that hold one of the attributes, by ``id`` of the top-level statement."""
 
     def kept(self, used: set[str]) -> list[_Step]:
         """The steps that make the numbers of the attributes that are used."""
@@ -236,7 +238,9 @@ def _nonzero(node: ast.expr) -> bool:
 def _written_elsewhere(site: Site, cls: ClassInfo, made: Constants) -> bool:
     """Whether anything of the file but the one statement may change what one of the attributes holds."""
     chunks = [c for c in site.module.parsed.chunks if any(name in c.text for name in made.found)]
-    suspects = [node for chunk in chunks for top in chunk.nodes for node in walk(top) if _writes(node, made)]
+    suspects = [
+        n for chunk in chunks for top in chunk.nodes for n in walk(top) if _writes(n, made, _aliases(top, made))
+    ]
     if not suspects:
         return False
     others = {id(node) for other in site.module.classes if not _related(site, cls, other) for node in _of_self(other)}
@@ -266,21 +270,44 @@ def _of_self(cls: ClassInfo) -> Iterator[ast.AST]:
                 yield node
 
 
-def _writes(node: ast.AST, made: Constants) -> bool:
+def _aliases(top: ast.stmt, made: Constants) -> frozenset[str]:
+    """Names that are given one of the attributes as it is."""
+    key = id(top)
+    if key not in made.aliases:
+        made.aliases[key] = frozenset(
+            target.id
+            for node in walk(top)
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute) and node.value.attr in made.found
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        )
+    return made.aliases[key]
+
+
+def _writes(node: ast.AST, made: Constants, aliases: frozenset[str]) -> bool:
     if isinstance(node, ast.Attribute) and node.attr in made.found and not isinstance(node.ctx, ast.Load):
         stmt = made.found[node.attr].statement
         return not (isinstance(stmt, ast.Assign) and stmt.targets[0] is node)
+    if isinstance(node, ast.Constant) and node.value in made.found:
+        stmt = made.found[str(node.value)].statement  # setattr, getattr, _buffers[...]
+        return not any(n is node for n in ast.walk(stmt))
     if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
-        return isinstance(node.value, ast.Attribute) and node.value.attr in made.found
+        return _is_one(node.value, made, aliases)
+    if isinstance(node, ast.AugAssign):
+        return isinstance(node.target, ast.Name) and node.target.id in aliases
     if not isinstance(node, ast.Call):
         return False
     func = node.func
-    if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Attribute) and func.value.attr in made.found:
-        return func.attr.endswith("_") and not func.attr.endswith("__")
     called = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-    if called in ("register_buffer", "setattr", "delattr", "__setattr__"):
-        first = node.args[1 if called in ("setattr", "delattr") and len(node.args) > 1 else 0] if node.args else None
-        if isinstance(first, ast.Constant) and first.value in made.found:
-            stmt = made.found[str(first.value)].statement
-            return not (isinstance(stmt, ast.Expr) and stmt.value is node)
-    return False
+    if any(keyword.arg == "out" and _is_one(keyword.value, made, aliases) for keyword in node.keywords):
+        return True
+    if not called.endswith("_") or called.endswith("__"):
+        return False
+    inplace = [*([func.value] if isinstance(func, ast.Attribute) else []), *node.args[:1]]
+    return any(_is_one(each, made, aliases) for each in inplace)
+
+
+def _is_one(node: ast.expr, made: Constants, aliases: frozenset[str]) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id in aliases
+    return isinstance(node, ast.Attribute) and node.attr in made.found

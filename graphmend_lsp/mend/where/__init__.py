@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 
 from graphmend_lsp.finding import Offer, Reason, Refusal
-from graphmend_lsp.mend import effects
+from graphmend_lsp.mend import effects, logical
 from graphmend_lsp.mend.base import Draft, Site
 from graphmend_lsp.mend.legality import Issue
 from graphmend_lsp.mend.spelling import torch_name
@@ -56,7 +56,7 @@ def build(site: Site, offer: Offer) -> Draft | Refusal:
 
 
 def _applies(site: Site) -> bool:
-    if site.code not in ("GM101", "GM102", "GM103"):
+    if site.code not in ("GM101", "GM102", "GM103") or logical.applies(site):
         return False
     node = site.event.node
     if isinstance(node, ast.If):

@@ -13,6 +13,20 @@ def or_value(x: Tensor, y: Tensor):
     return x.any() or y.any()  # GM103
 
 
+def three_values(x: Tensor, y: Tensor):
+    known = x.sum() > 0 and (y.sum() > 0) and torch.isfinite(x).all()  # GM103
+    return known, x
+
+
+def named_value(x: Tensor, y: Tensor):
+    some = x.any()
+    return some and y.sum() > 0, some  # GM103
+
+
+def guarded_value(x: Tensor, y: Tensor):
+    return (x >= 0).all() and y[x.long()].sum() > 0  # GM103
+
+
 def not_value(x: Tensor):
     return not x.any()  # GM103
 
@@ -57,8 +71,11 @@ def pair():
 
 
 CASES = [
-    ("and_value", [pair]),
-    ("or_value", [pair]),
+    ("and_value", [pair, lambda: (torch.ones(2), -torch.ones(2)), lambda: (-torch.ones(2), torch.ones(2))]),
+    ("or_value", [pair, lambda: (torch.zeros(2), torch.ones(2)), lambda: (torch.zeros(2), torch.zeros(2))]),
+    ("three_values", [pair, lambda: (torch.tensor([float("inf"), 1.0]), torch.ones(2)), lambda: (torch.zeros(2), pair()[0])]),
+    ("named_value", [pair]),
+    ("guarded_value", [pair]),
     ("not_value", [lambda: (torch.ones(2),)]),
     ("chained", [lambda: (torch.tensor(0.5),)]),
     ("contained", [lambda: (torch.ones(2),)]),

@@ -26,11 +26,10 @@ class Pads(nn.Module):
 class Slices(nn.Module):
     def __init__(self, keep: int = 3):
         super().__init__()
-        self.keep_value = keep
-        self.keep = nn.Buffer(torch.tensor(self.keep_value), persistent=False)
+        self.keep = nn.Buffer(torch.tensor(keep), persistent=False)
 
     def forward(self, x):
-        return x[..., : self.keep_value]  # GM402
+        return x[..., : self.keep]  # GM402
 
 
 class Reads(nn.Module):
@@ -101,6 +100,27 @@ class Narrows(nn.Module):
         return self.inner(x)
 
 
+class IsWrittenByName(nn.Module):
+    def __init__(self, keep: int = 3):
+        super().__init__()
+        self.register_buffer("span", torch.tensor(keep), persistent=False)
+        span = self.span
+        span -= 1
+
+    def forward(self, x):
+        return x[..., : self.span]  # GM402
+
+
+class IsFilled(nn.Module):
+    def __init__(self, keep: int = 3):
+        super().__init__()
+        self.register_buffer("reach", torch.tensor(keep), persistent=False)
+        nn.init.constant_(self.reach, 2)
+
+    def forward(self, x):
+        return x[..., : self.reach]  # GM402
+
+
 class IsReplaced(nn.Module):
     def __init__(self, keep: int = 3):
         super().__init__()
@@ -143,6 +163,8 @@ CASES = [
     ("IsSaved", [rows]),
     ("IsWritten", [rows]),
     ("Narrows", [rows]),
+    ("IsWrittenByName", [rows]),
+    ("IsFilled", [rows]),
     ("IsReplaced", [rows]),
     ("Replaces", [rows]),
     ("IsATensorToo", [rows]),

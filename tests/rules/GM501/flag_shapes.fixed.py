@@ -25,6 +25,19 @@ def read_by_mask(x: Tensor):
     return x[x > 1].sum()  # GM501
 
 
+def any_of_mask(x: Tensor):
+    bad = x > 1
+    return torch.where(bad, x < 3, False).any(), torch.where(bad, x < 3, True).all(), x  # GM501
+
+
+def counted_by_mask(x: Tensor):
+    return torch.where(x > 1, x.argsort(), 0).sum() * 2  # GM501
+
+
+def mean_by_mask(x: Tensor):
+    return 2 * x[x > 1].mean()  # GM501
+
+
 def read_by_mask_unannotated(x):
     return x[x > 1].sum()  # GM501
 
@@ -90,6 +103,9 @@ def picked_by_tensor_of_flags(x: Tensor):
 
 
 CASES = [
+    ("any_of_mask", [lambda: (torch.tensor([0.5, 2.0, 4.0]),), lambda: (torch.zeros(3),), lambda: (torch.ones(0),)]),
+    ("counted_by_mask", [lambda: (torch.tensor([0.5, 2.0, 4.0]),), lambda: (torch.zeros(3),)]),
+    ("mean_by_mask", [lambda: (torch.tensor([0.5, 2.0, 4.0]),)]),
     ("where_it_is", [lambda: (torch.tensor([0.0, 2.0]),)]),
     ("where_once", [lambda: (torch.tensor([0.0, 2.0]),)]),
     ("distinct", [lambda: (torch.tensor([0.0, 2.0]),)]),

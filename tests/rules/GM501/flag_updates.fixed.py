@@ -36,6 +36,34 @@ def divided(x: Tensor):
     return y
 
 
+def outside(z: Tensor):
+    inside = (z >= -1) & (z <= 2)
+    out = torch.zeros_like(z)
+    out.copy_(torch.where(~inside, z, out))  # GM501
+    return out
+
+
+def of_another_type(z: Tensor):
+    mask = z > 1
+    out = torch.zeros(z.shape, dtype=torch.float64)
+    out[mask] = z[mask].double()  # GM501
+    return out
+
+
+def rows_of_it(z: Tensor):
+    mask = z.sum(-1) > 1
+    out = torch.zeros_like(z)
+    out[mask] = z[mask]  # GM501
+    return out
+
+
+def by_a_mask_from_elsewhere(z: Tensor):
+    mask = (z > 1).cpu()
+    out = torch.zeros_like(z)
+    out[mask] = z[mask]  # GM501
+    return out
+
+
 def by_another(x: Tensor, step: Tensor):
     y = x.clone()
     y[y > 1] += step  # GM501
@@ -59,6 +87,10 @@ def values():
 
 
 CASES = [
+    ("outside", [lambda: (torch.tensor([[-3.0, 0.5, float("nan")], [1.0, 7.0, -0.0]]),), lambda: (torch.ones(0),)]),
+    ("of_another_type", [lambda: (torch.tensor([0.5, 2.0]),)]),
+    ("rows_of_it", [lambda: (torch.tensor([[0.5, 2.0], [0.0, 0.0]]),)]),
+    ("by_a_mask_from_elsewhere", [lambda: (torch.tensor([0.5, 2.0]),)]),
     ("raised", [values, lambda: (torch.tensor([0, 2]),)]),
     ("lowered", [values]),
     ("scaled", [values]),

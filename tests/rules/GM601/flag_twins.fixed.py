@@ -39,7 +39,13 @@ def copied_argument(x: Tensor, sizes: list[int]):
     return x * len(copy.copy(sizes))  # GM601
 
 
+def copied_tensor(x: Tensor):
+    y = copy.deepcopy(x)  # GM601
+    return y + 1
+
+
 CASES = [
+    ("copied_tensor", [lambda: (torch.ones(2),)]),
     ("noisy", [lambda: (torch.ones(2),)]),
     ("jittered", [lambda: (torch.ones(2),)]),
     ("decided", [lambda: (torch.ones(2),)]),

@@ -20,6 +20,28 @@ def class_of_its_own(x: Tensor):
     return x * Scale.factor
 
 
+def class_that_is_made(x: Tensor):
+    class Gain(nn.Module):  # GM603
+        def forward(self, x):
+            return x * 2
+
+    return Gain()(x)
+
+
+def class_of_what_is_passed(x: Tensor, k: int):
+    class Scaled:  # GM603
+        factor = k
+
+    return x * Scaled.factor
+
+
+def class_that_is_given(x: Tensor):
+    class Marked:  # GM603
+        factor = 3
+
+    return x * Marked.factor, Marked
+
+
 def trained(x: Tensor, w: Tensor):
     loss = (x * w).sum()
     loss.backward()  # GM603
@@ -63,6 +85,9 @@ def weights():
 
 
 CASES = [
+    ("class_that_is_made", [lambda: (torch.ones(2),)]),
+    ("class_of_what_is_passed", [lambda: (torch.ones(2), 3)]),
+    ("class_that_is_given", [lambda: (torch.ones(2),)]),
     ("layer", [lambda: (torch.ones(2),)]),
     ("norm", [lambda: (torch.ones(2),)]),
     ("class_of_its_own", [lambda: (torch.ones(2),)]),

@@ -1,0 +1,84 @@
+"""Rewrites that change something and say so: what they are on ordinary inputs, and that they lose the break."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import execute
+import pytest
+
+from graphmend_lsp.check import Accept, mend
+from graphmend_lsp.settings import Settings
+
+HEAD = """
+import copy
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+"""
+ROW = "[lambda: (torch.tensor([[0.5, 2.0, 4.0], [1.0, -1.0, 8.0]]),)]"
+
+
+@pytest.mark.parametrize(
+    ("body", "arguments", "wanted"),
+    [
+        (
+            "cache, start = torch.zeros(2, 9), x.argmax() % 4\n    n = x.shape[1]\n"
+            "    cache[:, start : start + n] = x\n    return cache",
+            ROW,
+            "cache.index_copy_(1, start + torch.arange(n, device=cache.device), x)",
+        ),
+        ("return 2 * x[x > 1].mean()", ROW, "return 2 * (torch.where(x > 1, x, 0).sum() / (x > 1).sum())"),
+        ("return torch.sum(x[x > 1])", ROW, "return torch.where(x > 1, x, 0).sum()"),
+        ("return x[(x.sum(-1) > 50).sum()] * 2", ROW, "return x[(x.sum(-1) > 50).sum().reshape(1)].squeeze(0) * 2"),
+        (
+            "first = F.one_hot(x[0].long().clamp(0), 9)\n    return F.one_hot(x[1].long().clamp(0)) * first",
+            ROW,
+            "return F.one_hot(x[1].long().clamp(0), num_classes=9) * first",
+        ),
+        ("return copy.deepcopy(x * 2) + 1", ROW, "return (x * 2).detach().clone() + 1"),
+        (
+            "class Gain(nn.Module):\n        def forward(self, x):\n            return x * 2\n\n    return Gain()(x)",
+            ROW,
+            "class Gain(nn.Module):\n    def forward(self, x):",
+        ),
+    ],
+    ids=["block", "mean", "sum", "row", "classes", "deepcopy", "hoist"],
+)
+def test_rewritten(body: str, arguments: str, wanted: str, tmp_path: Path) -> None:
+    text = f"{HEAD}def fn(x: Tensor):\n    {body}\n\n\nCASES = [('fn', {arguments})]\n"
+    before, after = tmp_path / "code.py", tmp_path / "code.fixed.py"
+    before.write_text(text)
+    settings = Settings(entries=("fn",), runtime="package")
+    assert mend(text, "code.py", settings=settings).text == text
+    done = mend(text, "code.py", settings=settings, accept=Accept(unsafe=True))
+    assert all(offer.changes for _, offer in done.applied)
+    assert wanted in done.text
+    after.write_text(done.text)
+    assert execute.breaks(before)["fn"]
+    assert not execute.breaks(after)["fn"]
+    (case,) = execute.cases(execute.load(before, "code"))
+    args = case.makers[0]()
+    known, made = (execute.behave(path, case, args) for path in (before, after))
+    assert [str(tree) for tree in known.outputs] == [str(tree) for tree in made.outputs]
+
+
+def test_the_expression_at_fault_is_replaced_not_one_that_looks_like_it() -> None:
+    text = f"{HEAD}def fn(x: Tensor, y: Tensor):\n    m = x.max()\n    return float(m.item()), y * m.item()\n"
+    done = mend(text, "code.py", settings=Settings(entries=("fn",)), accept=Accept(unsafe=True))
+    assert "return float(m.item()), y * m.detach()" in done.text
+
+
+def test_a_class_that_needs_what_comes_later_stays() -> None:
+    body = "class Gain(Base):\n        k = 2\n\n    return x * Gain.k\n\n\nclass Base:\n    pass\n"
+    text = f"{HEAD}def fn(x: Tensor):\n    {body}"
+    done = mend(text, "code.py", settings=Settings(entries=("fn",)), accept=Accept(unsafe=True))
+    assert done.text == text
+
+
+def test_a_class_of_a_parameters_name_stays() -> None:
+    body = "def fn(x: Tensor, C=None):\n    class C:\n        k = 2\n\n    return x * C.k\n"
+    assert mend(HEAD + body, "code.py", settings=Settings(entries=("fn",))).text == HEAD + body
