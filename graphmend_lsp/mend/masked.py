@@ -13,6 +13,7 @@ import math
 
 from graphmend_lsp.finding import Offer, Refusal
 from graphmend_lsp.flow import tensors
+from graphmend_lsp.flow.base import visible
 from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.values import UNKNOWN, Kind
 from graphmend_lsp.mend.base import Draft, Replacement, Site
@@ -29,7 +30,22 @@ def propose(site: Site) -> list[Offer | Refusal]:
         return []
     if isinstance(made, Refusal):
         return [made]
-    return [Offer(KIND, "Select with `torch.where`, and write it back", "safe")]
+    title = "Select with `torch.where`, and write it back"
+    owner = _owner(site)
+    if not any(visible(facts.values.get(id(owner), UNKNOWN).roots) for facts in (site.facts, *site.others)):
+        return [Offer(KIND, title, "safe")]
+    changes = f"`{site.source(owner)}` comes from outside: if it is expanded, so that elements share a place, it raises"
+    return [Offer(KIND, title, "unsafe", changes, ("alias",)), Refusal(KIND, "alias", changes)]
+
+
+def _owner(site: Site) -> ast.expr:
+    """What is written into."""
+    stmt = site.event.stmt
+    target = (
+        stmt.target if isinstance(stmt, ast.AugAssign) else stmt.targets[0] if isinstance(stmt, ast.Assign) else None
+    )
+    assert isinstance(target, ast.Subscript)
+    return target.value
 
 
 def build(site: Site, offer: Offer) -> Draft | Refusal:

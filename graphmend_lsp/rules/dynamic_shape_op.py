@@ -32,8 +32,8 @@ operator in the graph; under either nothing is flagged.
 ## Fix safety
 *masked* turns `x[mask] += 1` into `x.copy_(torch.where(mask, x + 1, x))`, and `x[mask] = y[mask]` into
 `x.copy_(torch.where(mask, y, x))`. It is safe, and offered for `+=`, `-=` and `*=` with a finite number that is written
-there, where the mask is known to have the shape of `x` and to lie beside it, and `y` to be like `x`. Assumed: `x` holds
-numbers.
+there, where the mask is known to have the shape of `x` and to lie beside it, and `y` to be like `x`. Unsafe where `x`
+comes from outside the function: an expanded tensor cannot be written back. Assumed: `x` holds numbers.
 *reduction* turns `x[mask].sum()` into `torch.where(mask, x, 0).sum()`, and likewise `mean`, `any` and `all`. Safe for
 `any`, `all` and sums of integers where the shapes are known to be equal; else unsafe: another order of summation rounds
 otherwise, and a mask of another shape is broadcast.

@@ -64,6 +64,11 @@ def by_a_mask_from_elsewhere(z: Tensor):
     return out
 
 
+def of_an_argument(x: Tensor):
+    x[x > 1] += 5  # GM501
+    return x * 2
+
+
 def by_another(x: Tensor, step: Tensor):
     y = x.clone()
     y[y > 1] += step  # GM501
@@ -87,6 +92,7 @@ def values():
 
 
 CASES = [
+    ("of_an_argument", [lambda: (torch.tensor([0.5, 2.0]),), lambda: (torch.tensor([[0.5, 2.0]]).expand(3, 2),)]),
     ("outside", [lambda: (torch.tensor([[-3.0, 0.5, float("nan")], [1.0, 7.0, -0.0]]),), lambda: (torch.ones(0),)]),
     ("of_another_type", [lambda: (torch.tensor([0.5, 2.0]),)]),
     ("rows_of_it", [lambda: (torch.tensor([[0.5, 2.0], [0.0, 0.0]]),)]),
