@@ -16,7 +16,7 @@ from graphmend_lsp.judge import Judge
 from graphmend_lsp.mend.base import Site
 from graphmend_lsp.model.program import NoProgram, ProgramView, RuntimePlace
 from graphmend_lsp.parse import Parsed, parse
-from graphmend_lsp.reach import Kept, Reach
+from graphmend_lsp.reach import Kept, Reach, Superseded
 from graphmend_lsp.settings import Settings
 from graphmend_lsp.suppress import Suppression, suppressions
 from graphmend_lsp.text import Edit, Span, apply_edits
@@ -28,6 +28,7 @@ __all__ = [
     "NoProgram",
     "ProgramView",
     "RuntimePlace",
+    "Superseded",
     "check",
     "mend",
     "resolve",
@@ -85,8 +86,13 @@ def check(
     program: ProgramView | None = None,
     settings: Settings | None = None,
     previous: Analysis | None = None,
+    wanted: Callable[[], bool] | None = None,
 ) -> Analysis:
-    """Findings of one file, in order of position.  Never raises on bad input: see ``Analysis.problems``."""
+    """Findings of one file, in order of position.  Never raises on bad input: see ``Analysis.problems``.
+
+    Raises:
+        Superseded: ``wanted``, which is asked now and then, said that nobody waits for the result any more.
+    """
     settings = settings or Settings()
     parsed = parse(text, previous.parsed if previous is not None and previous.path == path else None)
     problems: tuple[Problem, ...] = ()
@@ -95,7 +101,7 @@ def check(
     if is_runtime_file(text):
         return Analysis(path, text, (), problems, parsed=parsed)  # it leaves the graph where it must
     before = previous.kept if previous is not None and previous.path == path else None
-    reach = Reach(path, parsed, program or NoProgram(), settings, before)
+    reach = Reach(path, parsed, program or NoProgram(), settings, before, wanted)
     judge = Judge(reach, parsed, settings)
     found, kept = judge.run()
     internal = judge.internal

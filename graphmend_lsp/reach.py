@@ -6,7 +6,7 @@ Facts are used again from check to check as long as nothing that an entry can lo
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -73,11 +73,25 @@ class Kept:
         )
 
 
+class Superseded(BaseException):
+    """Nobody wants the result of a check any more: not an error, so nothing that isolates errors of ours catches it."""
+
+
 class Reach:
-    """The regions of one file, for one check."""
+    """The regions of one file, for one check; ``wanted`` is asked before each entry whether anybody waits for it.
+
+    Raises:
+        Superseded: from ``regions``, where ``wanted`` said no.
+    """
 
     def __init__(
-        self, path: str, parsed: Parsed, program: ProgramView, settings: Settings, before: Kept | None
+        self,
+        path: str,
+        parsed: Parsed,
+        program: ProgramView,
+        settings: Settings,
+        before: Kept | None,
+        wanted: Callable[[], bool] | None = None,
     ) -> None:
         self.path = path
         self.program = program
@@ -87,6 +101,7 @@ class Reach:
         self.engine = Engine(loader, settings.torch_version)
         self.callers: dict[ast.AST, list[Facts]] = {}
         self._before = before
+        self._wanted = wanted
         self._kept: dict[tuple[ast.AST, str], _Reused] = {}
         self._closures = Closures(self.module)
         self._present = frozenset(parsed.by_id)
@@ -136,6 +151,8 @@ class Reach:
             return kept
         kept = self._before.entries.get(key) if self._before is not None else None
         if kept is None or kept.closure != self._closure(function, kept.engine) or not kept.evidence <= self._present:
+            if self._wanted is not None and not self._wanted():
+                raise Superseded
             try:
                 facts = self.engine.generic(function)
             except Exception as error:

@@ -91,7 +91,17 @@ class Analyses:
         if found.excluded:
             analysis = Analysis(path, snapshot.source, (), ())
         else:
-            analysis = core.check(snapshot.source, path, program=program, settings=found.settings, previous=previous)
+            try:
+                analysis = core.check(
+                    snapshot.source,
+                    path,
+                    program=program,
+                    settings=found.settings,
+                    previous=previous,
+                    wanted=functools.partial(self._server.documents.is_current, snapshot),
+                )
+            except core.Superseded:
+                return None
             analysis = snapshot.placed(demoted(analysis, found.baseline))
         return Checked(snapshot, analysis, program, found.settings, generation, found.problems)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graphmend_lsp.check import Analysis, check
+from graphmend_lsp.check import Analysis, Superseded, check
 from graphmend_lsp.model.closure import Closures
 from graphmend_lsp.model.module import Module
 from graphmend_lsp.model.program import NoProgram
@@ -211,3 +211,20 @@ def test_strings_and_comments_lead_nowhere() -> None:
     layer, block, base = (chunk.id for chunk in parsed.chunks)
     found = Closures(Module("m.py", parsed, "m", False)).of(base)
     assert found == {block, base} and layer not in found
+
+
+def test_a_check_that_nobody_wants_any_more_ends_before_the_next_entry() -> None:
+    net = "\n\nclass Net{}(nn.Module):\n    def forward(self, x):\n        print(x)\n        return x\n"
+    text = "from torch import nn\n" + "".join(net.format(number) for number in range(4))
+    asked: list[int] = []
+
+    def wanted() -> bool:
+        asked.append(1)
+        return len(asked) < 3
+
+    with pytest.raises(Superseded):
+        check(text, wanted=wanted)
+    assert len(asked) == 3
+    first = check(text, wanted=lambda: True)
+    assert len(first.findings) == 4
+    assert check("# note\n" + text, previous=first, wanted=lambda: False).findings  # nothing is analysed again
