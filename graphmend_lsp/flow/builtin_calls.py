@@ -30,6 +30,7 @@ from graphmend_lsp.flow.values import (
 )
 from graphmend_lsp.model.attributes import ANY, name_pattern
 from graphmend_lsp.model.module import ClassInfo
+from graphmend_lsp.model.walk import own_nodes
 
 _PLAIN = {f"builtins.{kind.__name__}": kind for kind in (bool, int, float, complex, str, bytes, list, tuple, dict)}
 """Classes for which ``isinstance`` of a constant is known."""
@@ -215,7 +216,14 @@ class Builtins(Methods):
 
     def named_call(self, name: str, arguments: Arguments, node: ast.Call) -> Value:
         """The result of calling something outside the project by its dotted name."""
-        self.host_call(_measured_as(name, arguments), node)
+        measured = _measured_as(name, arguments)
+        if (
+            measured == "copy.copy object"
+            and arguments.values[0].kind is Kind.UNKNOWN
+            and self._used_as_container(node)
+        ):
+            measured = "copy.copy"
+        self.host_call(measured, node)
         if name.startswith("builtins."):
             return self._builtin(name[9:], arguments, node)
         if name in host.COMPILING:
@@ -223,6 +231,17 @@ class Builtins(Methods):
         if name.startswith("torch."):
             return self.torch_call(name, arguments, node)
         return self._library(name, arguments, node)
+
+    def _used_as_container(self, node: ast.Call) -> bool:
+        """Whether what is copied, or its copy, is used like a list, dict or set in this function."""
+        names = {node.args[0].id} if node.args and isinstance(node.args[0], ast.Name) else set[str]()
+        if isinstance(self.stmt, ast.Assign) and self.stmt.value is node:
+            names |= {target.id for target in self.stmt.targets if isinstance(target, ast.Name)}
+        for found in own_nodes(self.function.node):
+            if isinstance(found, (ast.Attribute, ast.Subscript)) and isinstance(found.value, ast.Name):
+                if found.value.id in names and (isinstance(found, ast.Subscript) or found.attr in _CONTAINER_METHODS):
+                    return True
+        return False
 
     def _library(self, name: str, arguments: Arguments, node: ast.Call) -> Value:
         head, _, last = name.rpartition(".")
@@ -380,6 +399,9 @@ def _is_view(node: ast.expr) -> bool:
     return isinstance(called, ast.Name) and called.id in ("zip", "enumerate")
 
 
+_CONTAINER_METHODS = frozenset(
+    "append extend insert remove pop popitem setdefault update items keys values add".split()
+)
 _EMPTY = {"builtins.list": "list", "builtins.dict": "dict", "builtins.set": "set"}
 
 

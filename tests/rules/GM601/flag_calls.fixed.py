@@ -157,6 +157,12 @@ def common(x: Tensor, y: Tensor):
     return x.to(torch.result_type(x, y)) + y  # GM601
 
 
+def copied_and_used(x: Tensor, names):
+    names = copy.copy(names)  # GM601
+    names.append("a")
+    return x * len(names)
+
+
 CASES = [
     ("Timed", [lambda: (torch.ones(2),)]),
     ("dated", [lambda: (torch.ones(2),)]),
@@ -183,4 +189,5 @@ CASES = [
     ("grouped", [lambda: (torch.ones(2),)]),
     ("noisy", [lambda: (torch.ones(2), torch.Generator().manual_seed(0))]),
     ("common", [lambda: (torch.ones(2), torch.ones(2, dtype=torch.float64))]),
+    ("copied_and_used", [lambda: (torch.ones(2), ["b"])]),
 ]
