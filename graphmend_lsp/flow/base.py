@@ -115,7 +115,7 @@ class Base:
 
     def host_call(self, name: str, node: ast.expr | ast.stmt) -> None:
         """Report what TorchDynamo cannot trace; ``name`` as in the table of such calls."""
-        if self.eager or self.self_stores is not None:
+        if self.learns:
             return
         if name in host.DELIBERATE:
             self.emit("deliberate", node, name=name)

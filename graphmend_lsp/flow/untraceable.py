@@ -52,6 +52,7 @@ def _release(text: str) -> Release:
     return int(major), int(minor)
 
 
+@cache
 def untraceable(name: str, release: Release) -> Untraceable | None:
     """What is known of a call, if it breaks in that release."""
     found = _table().get(name)

@@ -239,6 +239,18 @@ def _prefixes(module: str) -> Iterator[str]:
         module = module.rpartition(".")[0]
 
 
+def _reached(edges: Mapping[str, AbstractSet[str]], start: str) -> set[str]:
+    """What the edges lead to from a name, directly or through others; the name itself only where a way leads back."""
+    found: set[str] = set()
+    todo = [start]
+    while todo:
+        for other in edges.get(todo.pop(), ()):
+            if other not in found:
+                found.add(other)
+                todo.append(other)
+    return found
+
+
 class _Graph:
     """One state of all summaries, with the imports between files."""
 
@@ -403,14 +415,7 @@ class _Graph:
         """Names of the classes that may be made from one of this name, in any file."""
         known = self._heirs.get(cls)
         if known is None:
-            found: set[str] = set()
-            todo = [cls]
-            while todo:
-                for heir in self._made_from.get(todo.pop(), ()):
-                    if heir not in found:
-                        found.add(heir)
-                        todo.append(heir)
-            known = self._heirs[cls] = frozenset(found)
+            known = self._heirs[cls] = frozenset(_reached(self._made_from, cls))
         return known
 
     def _may_come_from(self, dotted: str, path: str) -> bool:
@@ -446,13 +451,5 @@ class _Graph:
         """Files that import a file, directly or through others."""
         known = self._dependents.get(path)
         if known is None:
-            found: set[str] = set()
-            todo = [path]
-            while todo:
-                for user in self._users.get(todo.pop(), ()):
-                    if user not in found:
-                        found.add(user)
-                        todo.append(user)
-            found.discard(path)
-            known = self._dependents[path] = frozenset(found)
+            known = self._dependents[path] = frozenset(_reached(self._users, path) - {path})
         return known
