@@ -36,14 +36,16 @@ def told(module: generate.Module, failure: run.Failure) -> str:
     )
 
 
-@settings(
-    max_examples=EXAMPLES,
+_SETTINGS = settings(
     derandomize=True,
     database=None,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.generate, Phase.shrink],
 )
+
+
+@settings(_SETTINGS, max_examples=EXAMPLES)
 @given(generate.modules(), st.sampled_from((0, 1, 2, 3)))
 def test_mended_modules_behave_as_before(module: generate.Module, turn: int) -> None:
     """In eager mode all; compiled one in four."""
@@ -51,14 +53,7 @@ def test_mended_modules_behave_as_before(module: generate.Module, turn: int) -> 
     assert not outcome.failures, told(module, outcome.failures[0])
 
 
-@settings(
-    max_examples=HOST_EXAMPLES,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.generate, Phase.shrink],
-)
+@settings(_SETTINGS, max_examples=HOST_EXAMPLES)
 @given(generate.modules(generate.WITH_HOST), st.sampled_from((0, 1, 2, 3)))
 def test_modules_that_ask_the_host_behave_as_before(module: generate.Module, turn: int) -> None:
     """Masks, rows, truths that are kept, integers kept as tensors, calls with twins; compiled one in four."""

@@ -13,6 +13,7 @@ import pytest
 
 from graphmend_lsp.profile.plan import Options, Plan
 from graphmend_lsp.profile.run import profile as run_profile
+from tests.support.processes import runs, wait_for_the_end
 
 FUNCTION = """\
 import os, sys, time
@@ -135,7 +136,7 @@ def test_it_forks(profile, tmp_path):
     ran = profile("m.py::f", "--no-compare")
     assert ran.code == 0, ran.out
     assert time.monotonic() - started < 60
-    assert not _alive(int((tmp_path / "child").read_text()))
+    assert not runs(int((tmp_path / "child").read_text()))
 
 
 def test_the_interpreter_is_missing(profile, model):
@@ -164,14 +165,6 @@ def test_the_mended_arm_alone_fails(profile, tmp_path):
 def test_bad_arguments(profile, model, arguments):
     ran = profile(*arguments)
     assert ran.code == 2 and ran.out == "" and "error" in ran.err
-
-
-def _alive(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as stream:
-            return stream.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
@@ -223,6 +216,4 @@ def test_the_worker_ends_with_who_started_it(tmp_path):
         process.kill()
         process.wait()
     pid = int((tmp_path / "pid").read_text())
-    while _alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not _alive(pid)
+    wait_for_the_end([pid], deadline)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 import pytest
+
+from tests.support.processes import noted, noting, wait_for_the_end
 
 MODEL = """\
 import torch
@@ -157,43 +158,13 @@ def test_no_stub_where_it_is_not_wanted(opened, text, line):
     assert not [a for a in wire.actions(uri, line, 3, only=["refactor"]) if "stub" in a["title"]]
 
 
-def _with_pids(tmp_path, text):
-    """The model, which notes the processes that import it."""
-    return f"import os\nopen({str(tmp_path / 'pids')!r}, 'a').write(f'{{os.getpid()}} ')\n" + text
-
-
-def _pids(tmp_path, deadline):
-    """Wait for the first process that has imported the model."""
-    pids = tmp_path / "pids"
-    while not (pids.exists() and pids.read_text()):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    return list(map(int, pids.read_text().split()))
-
-
-def _wait_for_the_end(pids, deadline):
-    for pid in pids:
-        while _runs(pid):
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
-
-
-def _runs(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    with open(f"/proc/{pid}/stat") as stat:
-        return stat.read().rpartition(")")[2].split()[0] != "Z"
-
-
 @pytest.mark.parametrize("how", ["request", "progress", "shutdown"])
 def test_cancelled(opened, tmp_path, response_error, how):
-    wire, uri = opened(_with_pids(tmp_path, SLEEPY))
+    wire, uri = opened(noting(tmp_path, SLEEPY))
     number = _begin(wire, {"uri": uri, "entry": "Net", **QUICK})
     token = wire.answer("window/workDoneProgress/create", 60)["token"]
     deadline = time.monotonic() + 120
-    pids = _pids(tmp_path, deadline)
+    pids = noted(tmp_path, deadline)
     if how == "request":
         wire.notify("$/cancelRequest", {"id": number})
         with pytest.raises(response_error):
@@ -205,7 +176,7 @@ def test_cancelled(opened, tmp_path, response_error, how):
         wire.request("shutdown")
         wire.notify("exit")
         assert wire.wait() == 0
-    _wait_for_the_end(pids, deadline)
+    wait_for_the_end(pids, deadline)
     if how != "shutdown":
         wire.wait_for("$/progress", lambda p: p["token"] == token and p["value"]["kind"] == "end")
         assert not wire.hints(uri)
@@ -214,9 +185,9 @@ def test_cancelled(opened, tmp_path, response_error, how):
 
 
 def test_one_at_a_time_with_verify(opened, tmp_path):
-    wire, uri = opened(_with_pids(tmp_path, SLEEPY))
+    wire, uri = opened(noting(tmp_path, SLEEPY))
     first = _begin(wire, {"uri": uri, "entry": "Net", **QUICK}, token="first")
-    pids = _pids(tmp_path, time.monotonic() + 120)
+    pids = noted(tmp_path, time.monotonic() + 120)
     (action,) = [a for a in wire.actions(uri, 8, 12, only=["quickfix"]) if "Verify" in a["title"]]
     second = wire.begin_command(action["command"]["command"], *action["command"]["arguments"])
     token = wire.answer("window/workDoneProgress/create", 60)["token"]
@@ -230,7 +201,7 @@ def test_one_at_a_time_with_verify(opened, tmp_path):
 
 @pytest.mark.parametrize("options", [{"trusted": False}, {"trusted": False, "settings": {}}, {"trusted": "yes"}])
 def test_nothing_of_an_untrusted_workspace_is_run(opened, tmp_path, options):
-    wire, uri = opened(_with_pids(tmp_path, MODEL), **options)
+    wire, uri = opened(noting(tmp_path, MODEL), **options)
     assert wire.command("graphmend.profile", {"uri": uri, "entry": "Net"}) is None
     (action,) = [a for a in wire.actions(uri, 8, 12, only=["quickfix"]) if "Verify" in a["title"]]
     assert wire.command(action["command"]["command"], *action["command"]["arguments"]) is None
@@ -283,9 +254,9 @@ def test_a_program_that_calls_it(opened, tmp_path):
 
 def test_what_is_typed_during_the_run(opened, tmp_path):
     slow = "import time\ntime.sleep(3)\n"
-    wire, uri = opened(_with_pids(tmp_path, slow + MODEL))
+    wire, uri = opened(noting(tmp_path, slow + MODEL))
     number = _begin(wire, {"uri": uri, "entry": "Net", **QUICK}, token=1)
-    _pids(tmp_path, time.monotonic() + 120)
+    noted(tmp_path, time.monotonic() + 120)
     top = {"line": 0, "character": 0}
     wire.change(uri, 2, {"range": {"start": top, "end": top}, "text": "import sys\n"})
     end = {"line": 13, "character": 20}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 import pytest
+
+from tests.support.processes import noted, noting, wait_for_the_end
 
 MODEL = """\
 import torch
@@ -73,36 +74,15 @@ def test_cancelled(start, everything, tmp_path):
     assert report["entries"][0]["reason"] == "cancelled"
 
 
-def _with_pids(tmp_path, text):
-    """The model, which notes the processes that import it."""
-    return f"import os\nopen({str(tmp_path / 'pids')!r}, 'a').write(f'{{os.getpid()}} ')\n" + text
-
-
-def _pids(tmp_path, deadline):
-    """Wait for the first process that has imported the model."""
-    pids = tmp_path / "pids"
-    while not (pids.exists() and pids.read_text()):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    return list(map(int, pids.read_text().split()))
-
-
-def _wait_for_the_end(pids, deadline):
-    for pid in pids:
-        while _runs(pid):
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
-
-
 def test_a_cancelled_request_stops_the_work(start, everything, tmp_path, response_error):
-    wire, uri = _open(start, everything, tmp_path, _with_pids(tmp_path, SLEEPY))
+    wire, uri = _open(start, everything, tmp_path, noting(tmp_path, SLEEPY))
     number, _ = _execute(wire, _command(wire, uri, 8))
     deadline = time.monotonic() + 60
-    pids = _pids(tmp_path, deadline)
+    pids = noted(tmp_path, deadline)
     wire.notify("$/cancelRequest", {"id": number})
     with pytest.raises(response_error):
         wire.reply(number, 60)
-    _wait_for_the_end(pids, deadline)
+    wait_for_the_end(pids, deadline)
     wire.request("shutdown")
     wire.notify("exit")
     assert wire.wait() == 0
@@ -110,24 +90,15 @@ def test_a_cancelled_request_stops_the_work(start, everything, tmp_path, respons
 
 @pytest.mark.parametrize("how", ["killed", "left"])
 def test_processes_end_with_the_server(start, everything, tmp_path, how):
-    wire, uri = _open(start, everything, tmp_path, _with_pids(tmp_path, SLEEPY))
+    wire, uri = _open(start, everything, tmp_path, noting(tmp_path, SLEEPY))
     _execute(wire, _command(wire, uri, 8))
     deadline = time.monotonic() + 60
-    pids = _pids(tmp_path, deadline)
+    pids = noted(tmp_path, deadline)
     if how == "killed":
         wire.process.kill()
     else:
         assert wire.end() == 1
-    _wait_for_the_end(pids, deadline)
-
-
-def _runs(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    with open(f"/proc/{pid}/stat") as stat:
-        return stat.read().rpartition(")")[2].split()[0] != "Z"
+    wait_for_the_end(pids, deadline)
 
 
 def test_an_interpreter_that_is_not_there(start, everything, tmp_path):

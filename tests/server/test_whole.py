@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.processes import runs, wait_for_the_end
+
 REPOSITORY = Path(__file__).parents[2]
 ALL = {"workspaceDiagnostics": "all"}
 FOUND = "import torch\nsafe_break\n"
@@ -138,22 +140,6 @@ def test_no_process_for_open_files_only(editor, tree):
     assert not (tree / "pids").exists()
 
 
-def _runs(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    with open(f"/proc/{pid}/stat") as stat:
-        return stat.read().rpartition(")")[2].split()[0] != "Z"
-
-
-def _ends(pid):
-    deadline = time.monotonic() + 20
-    while _runs(pid) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return not _runs(pid)
-
-
 @pytest.mark.skipif(not os.path.isdir("/proc"), reason="looks into /proc")
 @pytest.mark.parametrize("how", ["exit", "killed", "pipe", "switched off"])
 def test_the_process_ends(editor, tree, how):
@@ -162,7 +148,7 @@ def test_the_process_ends(editor, tree, how):
     wire = editor("neovim", folders=(tree,), configuration=said)
     _published(wire, tree / "pkg" / "b.py")  # behind p.py
     (pid,) = map(int, (tree / "pids").read_text().split())
-    assert pid != wire.process.pid and _runs(pid)
+    assert pid != wire.process.pid and runs(pid)
     if how == "exit":
         wire.request("shutdown")
         wire.notify("exit")
@@ -174,7 +160,7 @@ def test_the_process_ends(editor, tree, how):
     else:
         said[tree.as_uri()] = {}
         wire.notify("workspace/didChangeConfiguration", {"settings": None})
-    assert _ends(pid)
+    wait_for_the_end([pid], time.monotonic() + 20)
     if how == "switched off":  # and is there again when it is wanted
         assert _published(wire, tree / "pkg" / "b.py") == {tree / "pkg" / "b.py": 0}
         said[tree.as_uri()] = ALL
