@@ -323,6 +323,20 @@ def module_fact(qualified: str) -> ModuleFact | None:
     return None if row is None else ModuleFact(qualified, **row)
 
 
+@cache
+def data_dependent() -> frozenset[str]:
+    """Plain names of functions and methods that read a tensor to the host, or whose result has a size that is data."""
+    rows = [*_tables().functions.items(), *_tables().methods.items()]
+    return frozenset(
+        name.rpartition(".")[2]
+        for name, row in rows
+        if any(each.get(field) for each in (row, *row.get("variants", ())) for field in _DEPENDS)
+    )
+
+
+_DEPENDS: Final = ("dynamic", "host_read", "unsupported")
+
+
 def facts_torch_version() -> str:
     """The release of torch that the facts were generated from."""
     return _tables().torch

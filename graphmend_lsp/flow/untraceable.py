@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from graphmend_lsp.flow import ops
+
 Release = tuple[int, int]
 
 _FILE = Path(__file__).resolve().parent.parent / "data" / "untraceable_calls.json"
@@ -57,6 +59,21 @@ def untraceable(name: str, release: Release) -> Untraceable | None:
     """What is known of a call, if it breaks in that release."""
     found = _table().get(name)
     return found if found is not None and found.in_release(release) else None
+
+
+@cache
+def plain_names() -> frozenset[str]:
+    """The last parts of the names of all calls that break in some release: "choice", "deepcopy", "Linear" ...
+
+    Of what torch has an operator of that name for ("mean" of ``statistics.mean``), the last two parts.
+    """
+    found: set[str] = set()
+    for name, row in _table().items():
+        owner, _, last = name.rpartition(".")
+        if row.breaks and owner != "Module" and last != "forward":
+            operator = owner != "Tensor" and (ops.method_fact(last) or ops.function_fact(f"torch.{last}"))
+            found.add(".".join(name.split(".")[-2:]) if operator else last)
+    return frozenset(found)
 
 
 def names() -> frozenset[str]:

@@ -233,6 +233,8 @@ def join(a: Value, b: Value) -> Value:
 
 _CODE = frozenset({Kind.MODULE, Kind.INSTANCE, Kind.FUNCTION, Kind.CLASS, Kind.NAMESPACE, Kind.METHOD})
 _MAX_OPTIONS = 8
+_MAX_FUNCTIONS = 32
+"""Functions are followed further: a table of losses by name has that many."""
 
 
 def _join_kinds(a: Value, b: Value, null: Null, unbound: bool, roots: frozenset[Root]) -> Value:
@@ -302,7 +304,11 @@ def _more(options: tuple[Value, ...], value: Value) -> tuple[Value, ...]:
         if known.kind is value.kind and (known.ref is value.ref or known.ref == value.ref):
             merged = join(known, value)
             return (*options[:index], merged, *options[index + 1 :])
-    return (*options, value) if len(options) < _MAX_OPTIONS else ()
+    if len(options) >= _MAX_OPTIONS:
+        functions = sum(option.kind is Kind.FUNCTION for option in options)
+        if functions >= _MAX_FUNCTIONS or len(options) - functions >= _MAX_OPTIONS:
+            return ()
+    return (*options, value)
 
 
 def _same_const(a: Any, b: Any) -> bool:

@@ -33,6 +33,8 @@ _MAX_STEPS = 4
 """How long a way of calls may be."""
 _COMMON = 60
 """A name that so many functions mention says little on the way back from one that calls the function asked for."""
+_SAMPLE = 8
+"""Of the functions that mention a common name so many are followed: a base class that all models share is meant."""
 _CALLED = ("forward", "__call__")
 _MAX_ALIASES = 12
 """Re-exports that a name is followed through."""
@@ -321,7 +323,7 @@ class _Graph:
                 break
             mentions = list(self._mentions(step.path, step.qualname))
             if step.count and len(mentions) > _COMMON:
-                continue
+                mentions = mentions[:: -(-len(mentions) // _SAMPLE)]
             for place, unit, local in mentions:
                 if (place, unit.qualname) in seen:
                     continue

@@ -80,6 +80,21 @@ def test_a_method_is_known_where_its_class_is(root: Path, text: str, calls: bool
     assert (("user", "Mine.forward", "Layer.helper") in callers(Index(str(root)), root)) is calls
 
 
+def test_some_of_the_many_that_share_a_base_class_are_followed(root: Path) -> None:
+    (root / "base.py").write_text(
+        "from torch import nn\nfrom layers import gate\n\nTABLE = {'gate': gate}\n\n\n"
+        "class Base(nn.Module):\n    def chosen(self, x):\n        return TABLE['gate'](x)\n"
+    )
+    (root / "user.py").write_text("")
+    for number in range(100):
+        (root / f"model{number}.py").write_text(
+            "from base import Base\n\n\nclass Net(Base):\n    def forward(self, x):\n        return self.chosen(x)\n"
+        )
+    followed = [module for module, _, function in callers(Index(str(root)), root) if function == "gate"]
+    models = [module for module in followed if module.startswith("model")]
+    assert 2 <= len(set(models)) <= 20
+
+
 def test_following_edits_gives_what_a_new_index_gives(root: Path) -> None:
     choice = random.Random(7)
     index = Index(str(root))
