@@ -11,6 +11,7 @@ from graphmend_lsp.flow import host
 from graphmend_lsp.flow.events import Context, Datum, Event, EventKind, Facts, Flow, Test
 from graphmend_lsp.flow.slices import Slice
 from graphmend_lsp.flow.state import State
+from graphmend_lsp.flow.tensors import is_element
 from graphmend_lsp.flow.untraceable import untraceable
 from graphmend_lsp.flow.values import COMPUTED, Kind, Root, Value, Why, all_roots
 from graphmend_lsp.model.module import FunctionInfo, Module
@@ -143,10 +144,25 @@ class Base:
             return Value(Kind.SCALAR, dtype=dtype)
         return Value(Kind.SCALAR, why=value.why, dtype=dtype, ref=ref if self.computed(value) else None)
 
-    def note_made(self, node: ast.expr | ast.stmt, operands: Iterable[Value]) -> None:
-        """Note the result of an operator whose operands are all known while tracing."""
-        if not any(self._from_outside(value) for value in operands):
-            self.engine.made_of_numbers.add(id(node))
+    def note_made(self, node: ast.expr | ast.stmt, operands: Iterable[Value], *, sized: bool = False) -> None:
+        """Note the result of an operator whose operands are all known while tracing.
+
+        TorchDynamo knows the value of one number then, not those of several (measured, 2.13); ``sized``: the operator
+        makes several.
+        """
+        operands = list(operands)
+        if any(self._from_outside(value) for value in operands):
+            return
+        self.engine.made_of_numbers.add(id(node))
+        known = self.engine.known_numbers
+        several = any(
+            value.kind is Kind.CONTAINER
+            or value.dtype == "size"
+            or not all(root[0] == "op" and root[1] in known for root in value.roots)
+            for value in operands
+        )
+        if not sized and not several:
+            known.add(id(node))
 
     def _from_outside(self, value: Value) -> bool:
         """Whether a value is, or holds, a tensor that is not made of numbers."""
@@ -164,12 +180,12 @@ class Base:
     def computed(self, value: Value) -> bool:
         """Whether a tensor is certainly computed from others: not passed in, kept in an attribute, or made of numbers.
 
-        TorchDynamo may take the value of one that is not from the call.
+        TorchDynamo may take the value of one that is not from the call; an element of it is computed.
         """
         if value.kind is not Kind.TENSOR or value.mixed or not value.roots:
             return False
-        made = self.engine.made_of_numbers
-        return all(root[0] == "op" and root[1] not in made for root in value.roots)
+        known = self.engine.known_numbers
+        return is_element(value.shape) or all(root[0] == "op" and root[1] not in known for root in value.roots)
 
     def flow(self, kind: str, value: Value | None, node: ast.expr | ast.stmt) -> None:
         roots = all_roots(value)

@@ -103,6 +103,11 @@ def computed(shape: Any) -> Any:
     return ("dense", shape) if _tag(shape) in ("view", "spread", "item") else shape
 
 
+def is_element(shape: Any) -> bool:
+    """Whether a shape token is that of a part that an index or an iteration took from a tensor."""
+    return _tag(shape) == "item"
+
+
 def _tag(shape: Any) -> Any:
     return cast("tuple[Any, ...]", shape)[0] if isinstance(shape, tuple) and shape else None
 

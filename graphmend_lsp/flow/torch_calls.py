@@ -195,7 +195,7 @@ class TorchCalls(CallBase):
         tensors_in = [v for v in operands if v.kind is Kind.TENSOR]
         source = first if first is not None and first.kind is Kind.TENSOR else (tensors_in[0] if tensors_in else None)
         if not fact.random:
-            self.note_made(node, [*operands, *arguments.all()])
+            self.note_made(node, [*operands, *arguments.all()], sized=bool(fact.numbers))
         last = name.rpartition(".")[2]
         shape = self._shape(fact, last, source, tensors_in, arguments, root)
         dtype = self._dtype(fact, last, source, operands, arguments)

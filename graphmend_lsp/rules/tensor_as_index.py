@@ -6,7 +6,7 @@ A tensor where a number is needed: a slice bound, the index of a list, a size, a
 Flags tensors as bounds of a slice, as the index of a list or tuple, in `range(...)`, and where an operator takes
 sizes, counts or dimensions (`torch.arange(n)`, `x.topk(k)`, `x.view(n, -1)`, `torch.zeros(n)`). An index tensor into a
 tensor (`x[rows]`) is not flagged unless it is a computed integer without dimensions. Neither is a tensor that is passed
-to such an operator just as it came in: TorchDynamo takes its value from the call.
+to such an operator just as it came in: TorchDynamo takes its value from the call. An element of it is computed, and is.
 
 ## Why is this bad?
 The number has to come from the device before the shape of anything is known. TorchDynamo ends the graph there and
@@ -30,6 +30,10 @@ buffer stays, `self.stride_value = stride` is added beside it, and the methods o
 the buffer is not persistent, the number is known to be an int, all of the arithmetic is that of integers, and no method
 returns it or hands it on; else unsafe, with what changes. Refused if a name holds it as a number and as a tensor.
 Assumed: parameters hold what their annotations or defaults say; no other file writes the buffer.
+*list* is for rows of a tensor that was made of a list of ints (`shapes = torch.as_tensor(sizes)`): the loop runs over the
+list. Where the loop is in another method, which gets the tensor, the call passes the list; unsafe, since an override of that
+method gets it, too. Refused where the rows are used for more than sizes, bounds and exact arithmetic, or the list may
+have changed.
 *row* turns `x[best]` into `x[best.reshape(1)].squeeze(0)` where the row is only computed with and `x` is not written:
 safe for what `argmax` and `argmin` give, which is assumed to be an index of what it is used on.
 *block* turns `cache[start : start + n] = k` into `cache.index_copy_(0, start + torch.arange(n), k)`. Unsafe: what is
