@@ -33,7 +33,7 @@ from graphmend_lsp.flow.values import (
     tensor,
 )
 from graphmend_lsp.model.module import ClassInfo, Module, target_names
-from graphmend_lsp.model.walk import walk
+from graphmend_lsp.model.walk import last_name, walk
 
 BOOL = number("bool")
 INT = number("int")
@@ -494,7 +494,10 @@ class Expressions(Narrowing):
 
     def _tensor_item(self, value: Value, index: Value, node: ast.Subscript) -> Value:
         parts = index.elements if index.elements is not None and index.dtype == "tuple" else (index,)
+        nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         masks = [p for p in parts if (p.kind is Kind.TENSOR and p.dtype == "bool") or is_list_of_flags(p)]
+        if len(nodes) == len(parts):
+            masks += [p for p, n in zip(parts, nodes, strict=True) if _is_mask_by_name(p, n)]
         advanced = any(p.kind in (Kind.TENSOR, Kind.CONTAINER, Kind.UNKNOWN) for p in parts)
         if masks and isinstance(node.ctx, ast.Load):
             self.host_read("dynamic", node, "x[mask]", value)
@@ -754,6 +757,13 @@ class Expressions(Narrowing):
         ast.Starred: _starred,
         ast.Slice: _slice,
     }
+
+
+def _is_mask_by_name(value: Value, node: ast.expr) -> bool:
+    """Whether an index is a tensor of which only the name says what it holds: that of a mask."""
+    if value.kind is not Kind.TENSOR or value.mixed or isinstance(value.dtype, str) or value.shape == ():
+        return False
+    return last_name(node).rstrip("s").endswith("mask")
 
 
 def _masks_itself(node: ast.Subscript) -> bool:

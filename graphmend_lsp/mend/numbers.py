@@ -9,7 +9,7 @@ from graphmend_lsp.flow.ops import function_fact, method_fact
 from graphmend_lsp.flow.values import UNKNOWN, Kind
 from graphmend_lsp.mend.base import Site
 from graphmend_lsp.mend.sources import one_line
-from graphmend_lsp.model.walk import children, own_nodes
+from graphmend_lsp.model.walk import children, own_nodes, walk
 
 Type = Literal["int", "float"]
 _EXACT = (ast.Add, ast.Sub, ast.Mult)
@@ -31,12 +31,17 @@ class Uses:
         nodes = [site.function.node, *own_nodes(site.function.node)]
         self._parents = {id(child): node for node in nodes for child in children(node)}
         self._names = [node for node in nodes if isinstance(node, ast.Name)]
+        own = {id(node) for node in nodes}
+        self._nested = [n for n in walk(site.function.node) if isinstance(n, ast.Name) and id(n) not in own]
         self._tracked: dict[str, Type] = dict.fromkeys(names, "int")
         self.changes: list[str] = []
         self._follow()
 
     def fault(self) -> ast.expr | None:
-        """The first expression that needs a tensor, or would not be the same number; None if there is none."""
+        """An expression that needs a tensor, or would not be the same number; None if there is none."""
+        inner = next((node for node in self._nested if node.id in self._tracked), None)
+        if inner is not None:
+            return inner
         for node in sorted(self._names, key=lambda n: (n.lineno, n.col_offset)):
             if node.id not in self._tracked:
                 continue

@@ -160,13 +160,14 @@ def _uses(site: Site, loop: ast.For, value: Value) -> Uses | Refusal:
     if isinstance(loop.iter, ast.Call):
         target = target.elts[-1] if isinstance(target, ast.Tuple) and len(target.elts) == 2 else target
     row = value.element
-    names = [target] if isinstance(target, ast.Name) else list(getattr(target, "elts", ()))
+    items = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+    names = [item.id for item in items if isinstance(item, ast.Name)]
     nested = row is not None and row.kind is Kind.CONTAINER
-    if nested is isinstance(target, ast.Name) or not all(isinstance(name, ast.Name) for name in names):
+    if nested is isinstance(target, ast.Name) or len(names) < len(items):
         return Refusal(KIND, "unsupported", "the loop does not unpack its rows into numbers")
     if not _holds_ints(value):
         return Refusal(KIND, "host-value", "the list is not known to hold ints")
-    uses = Uses(site, {name.id for name in names if isinstance(name, ast.Name)})
+    uses = Uses(site, set(names))
     fault = uses.fault()
     if fault is not None:
         text = f"`{site.source(fault)}` in line {fault.lineno} needs a tensor, or gives another result with an int"

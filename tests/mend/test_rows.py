@@ -115,6 +115,11 @@ def test_the_calls_pass_the_list(tmp_path: Path) -> None:
             "proposals(x, shapes)",
         ),
         (
+            "            at += height",
+            "            later = lambda: print(height)\n            at += height",
+            "proposals(x, shapes)",
+        ),
+        (
             "    def forward(self, x, shapes, sizes):\n",
             "    def forward(self, x, shapes, sizes):\n        sizes.append((1, 1))\n",
             "proposals(x, shapes)",
@@ -133,6 +138,7 @@ def test_the_calls_pass_the_list(tmp_path: Path) -> None:
         "division",
         "inexact",
         "kept",
+        "used by a closure",
         "list changed by a callee",
     ],
 )

@@ -25,6 +25,10 @@ def read_by_mask(x: Tensor):
     return x[x > 1].sum()  # GM501
 
 
+def read_by_what_is_called_a_mask(x: Tensor, pad_masks: Tensor):
+    return x[pad_masks, :].clone() * 2  # GM501
+
+
 def any_of_mask(x: Tensor):
     bad = x > 1
     return (x < 3)[bad].any(), torch.all((x < 3)[bad]), x  # GM501
@@ -103,6 +107,7 @@ def picked_by_tensor_of_flags(x: Tensor):
 
 
 CASES = [
+    ("read_by_what_is_called_a_mask", [lambda: (torch.ones(2, 2), torch.tensor([True, False]))]),
     ("any_of_mask", [lambda: (torch.tensor([0.5, 2.0, 4.0]),), lambda: (torch.zeros(3),), lambda: (torch.ones(0),)]),
     ("counted_by_mask", [lambda: (torch.tensor([0.5, 2.0, 4.0]),), lambda: (torch.zeros(3),)]),
     ("mean_by_mask", [lambda: (torch.tensor([0.5, 2.0, 4.0]),)]),

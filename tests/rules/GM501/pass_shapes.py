@@ -19,6 +19,11 @@ def given_by_mask(x: Tensor, mask: Tensor, values: Tensor):
     return y
 
 
+def by_index(x: Tensor, mask_index: Tensor, mask: Tensor):
+    # a mask of integers is no mask
+    return x[mask_index] + x[mask.long()]
+
+
 def filled(x: Tensor, mask: Tensor):
     return x.masked_fill(mask, 0.0) + torch.where(mask, x, 0.0).sum()
 
@@ -44,6 +49,7 @@ def of_a_fixed_size(x: Tensor):
 
 
 CASES = [
+    ("by_index", [lambda: (torch.ones(2), torch.tensor([0, 1]), torch.tensor([1, 0]))]),
     ("written_by_mask", [lambda: (torch.tensor([0.0, 2.0]),)]),
     ("given_by_mask", [lambda: (torch.tensor([0.0, 2.0]), torch.tensor([True, False]), torch.tensor([3.0]))]),
     ("filled", [lambda: (torch.tensor([0.0, 2.0]), torch.tensor([True, False]))]),
