@@ -3,10 +3,10 @@
 An operator whose result has a shape that is data: `nonzero`, `unique`, `x[mask]`, `masked_select`, `bincount`.
 
 ## What it does
-Flags operators that PyTorch marks as having a dynamic output shape, `torch.where` with one argument, reading
-`x[mask]` and `x[mask] += ...` with a boolean mask (or with a tensor of which only its name says so), `one_hot` without
-`num_classes`, and `repeat_interleave` with a tensor of counts and no `output_size`. `x[mask] = value`, `masked_fill` and `torch.where` with three arguments keep the
-shape and are not flagged.
+Flags operators that PyTorch marks as having a dynamic output shape, `torch.where` with one argument, reading `x[mask]`
+and `x[mask] += ...` with a boolean mask (or with a tensor of which only its name says so), `one_hot` without
+`num_classes`, and `repeat_interleave` with a tensor of counts and no `output_size`. `x[mask] = value`, `masked_fill`
+and `torch.where` with three arguments keep the shape and are not flagged.
 
 ## Why is this bad?
 How much memory the result takes is known only once the device has counted. TorchDynamo ends the graph there and begins

@@ -31,9 +31,9 @@ the buffer is not persistent, the number is known to be an int, all of the arith
 returns it or hands it on; else unsafe, with what changes. Refused if a name holds it as a number and as a tensor.
 Assumed: parameters hold what their annotations or defaults say; no other file writes the buffer.
 *list* is for rows of a tensor that was made of a list of ints (`shapes = torch.as_tensor(sizes)`): the loop runs over
-the list. Where the loop is in another method, which gets the tensor, the call passes the list; unsafe, since an override
-of that method gets it, too. Refused where the rows are used for more than sizes, bounds and exact arithmetic, or the list may
-have changed.
+the list. Where the loop is in another method, which gets the tensor, the call passes the list; unsafe, since an
+override of that method gets it, too. Refused where the rows are used for more than sizes, bounds and exact arithmetic,
+or the list may have changed.
 *row* turns `x[best]` into `x[best.reshape(1)].squeeze(0)` where the row is only computed with and `x` is not written:
 safe for what `argmax` and `argmin` give, which is assumed to be an index of what it is used on.
 *block* turns `cache[start : start + n] = k` into `cache.index_copy_(0, start + torch.arange(n), k)`. Unsafe: what is
