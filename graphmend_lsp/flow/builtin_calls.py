@@ -194,7 +194,8 @@ class Builtins(Methods):
             items = [self.element_of(arguments.values[0]), *arguments.values[1:]]
         found = next((v for v in items if v.kind is Kind.TENSOR), None)
         if found is not None:
-            return self.fresh(node, found)
+            made = self.fresh(node, found)
+            return made if name == "sum" else changed(made, roots=made.roots.union(*(v.roots for v in items)))
         if any(v.kind is Kind.SCALAR for v in items):
             return Value(Kind.SCALAR)
         if items and all(v.kind is Kind.PYTHON for v in items):

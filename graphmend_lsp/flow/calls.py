@@ -13,6 +13,7 @@ from graphmend_lsp.flow.values import (
     Closure,
     Kind,
     Value,
+    changed,
     container,
     holds_tensor,
     join,
@@ -190,7 +191,10 @@ class Calls(Builtins):
                 return self.module_output(arguments, node)
             once = self.apply(callee.element, Arguments([value], {}, True), node)
             self.several_called(node)
-            return self.fresh(node, value) if once.kind is not Kind.CONTAINER else once
+            if once.kind is Kind.CONTAINER:
+                return once
+            made = self.fresh(node, value)
+            return changed(made, roots=made.roots | value.roots) if once.roots & value.roots else made
         for item in callee.elements:
             if item.kind is not Kind.MODULE:
                 return self.module_output(arguments, node)

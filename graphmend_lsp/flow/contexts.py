@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any, TypeGuard
 
-from graphmend_lsp.flow.base import Base
 from graphmend_lsp.flow.values import (
     MISSING,
     NO_ROOTS,
@@ -17,7 +15,6 @@ from graphmend_lsp.flow.values import (
     all_roots,
     changed,
 )
-from graphmend_lsp.model.module import FunctionInfo
 
 
 def rooted(value: Value, root: Root, depth: int = 0) -> Value:
@@ -35,40 +32,6 @@ def rooted(value: Value, root: Root, depth: int = 0) -> Value:
         keys=None if value.keys is None else {k: rooted(v, root, depth + 1) for k, v in value.keys.items()},
         element=None if value.element is None else rooted(value.element, root, depth + 1),
     )
-
-
-def call_arguments(node: ast.expr, caller: Base, function: FunctionInfo) -> dict[str, Value]:
-    """The caller's values for the callee's parameters, as far as the call names them one by one."""
-    if not isinstance(node, ast.Call):
-        return {}
-    args = function.node.args
-    names = [a.arg for a in (*args.posonlyargs, *args.args)]
-    if function.cls is not None and names[:1] == ["self"]:
-        names = names[1:]
-    result: dict[str, Value] = {}
-    for name, item in zip(names, node.args, strict=False):
-        if isinstance(item, ast.Starred):
-            break
-        value = caller.facts.values.get(id(item))
-        if value is not None:
-            result[name] = value
-    for keyword in node.keywords:
-        value = caller.facts.values.get(id(keyword.value))
-        if keyword.arg is not None and value is not None:
-            result[keyword.arg] = value
-    return result
-
-
-def original(value: Value, caller: Base, node: ast.expr, name: str) -> Value | None:
-    if isinstance(node, ast.Call):
-        for keyword in node.keywords:
-            if keyword.arg == name:
-                return caller.facts.values.get(id(keyword.value))
-        for item in node.args:
-            found = caller.facts.values.get(id(item))
-            if found is not None and found.kind is value.kind and value.roots == frozenset({("param", name)}):
-                return found
-    return None
 
 
 def rebased(value: Value, arguments: dict[str, Value], site: Root, depth: int = 0) -> Value:

@@ -13,7 +13,7 @@ from typing import Any
 from graphmend_lsp.flow import growth, host, parameters, tensors
 from graphmend_lsp.flow.base import Base, known_write
 from graphmend_lsp.flow.classes import MAX_DEPTH, Classes
-from graphmend_lsp.flow.contexts import call_arguments, original, rebased, rooted, signature_of
+from graphmend_lsp.flow.contexts import rebased, rooted, signature_of
 from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.interpret import Interpreter
 from graphmend_lsp.flow.names import OUTSIDE, as_lambda, open_default
@@ -164,15 +164,15 @@ class Engine(Classes):
                 caller.flow("call", value, node)
             caller.may_write(node)
             return self._declared_return(function) or UNKNOWN
-        params = self.bind_params(function, closure.bound, values, keywords, exact)
-        params = {name: self._argument(name, value, function, caller, node) for name, value in params.items()}
+        given = self.bind_params(function, closure.bound, values, keywords, exact)
+        params = {name: self._argument(name, value, function, caller, node) for name, value in given.items()}
         facts = self.analyse(function, params, closure.env, caller.depth + 1, learn=caller.learns)
         if facts is None:
             for value in (*values, *keywords.values()):
                 caller.flow("call", value, node)
             caller.may_write(node)
             return self._declared_return(function) or UNKNOWN
-        return self._returned(facts, params, node, caller)
+        return self._returned(facts, given, node, caller)
 
     def _declared_return(self, function: FunctionInfo) -> Value | None:
         returns = None if isinstance(function.node, ast.Lambda) else function.node.returns
@@ -212,7 +212,8 @@ class Engine(Classes):
         place = Place(function.chunk.id, function.chunk.span(arg))
         return Why(place, function.module.path, f"`{name}` is a parameter of `{function.qualname}`", passed)
 
-    def _returned(self, facts: Facts, params: dict[str, Value], node: ast.expr, caller: Base) -> Value:
+    def _returned(self, facts: Facts, given: dict[str, Value], node: ast.expr, caller: Base) -> Value:
+        """What a call gives; ``given`` are the caller's values by the callee's parameters, however they got there."""
         caller.called(node, facts)
         if facts.growing:
             growth.passed_on(caller, node, facts)
@@ -220,9 +221,9 @@ class Engine(Classes):
         caller.facts.random = caller.facts.random or facts.random
         caller.facts.raises = caller.facts.raises or facts.raises
         for name in facts.mutates:
-            if name in params:
+            if name in given:
                 caller.write(
-                    original(params[name], caller, node, name),
+                    given[name],
                     node,
                     f"`{facts.function.name}` writes `{name}` in place",
                 )
@@ -231,7 +232,7 @@ class Engine(Classes):
                 caller.state.written = facts.writes
             if caller.facts.writes is None:
                 caller.facts.writes = facts.writes
-        arguments = call_arguments(node, caller, facts.function)
+        arguments = {name: value for name, value in given.items() if value.kind is not Kind.UNKNOWN or value.roots}
         for root, flows in facts.flows.items():
             if root[0] == "param" and str(root[1]) in arguments:
                 for kind in {f.kind for f in flows} - {"return"}:

@@ -179,6 +179,8 @@ class Expressions(Narrowing):
                 return Value(Kind.SCALAR, why=value.why)
             return BOOL if test.truth is None else constant(not test.truth)
         value = self.eval(node.operand)
+        if value.kind is Kind.TENSOR and isinstance(node.op, ast.UAdd):
+            return value  # the very same tensor
         if value.kind is Kind.TENSOR:
             return changed(value, roots=frozenset({("op", id(node))}), const=MISSING)
         if value.kind is Kind.PYTHON and value.const is not MISSING and isinstance(value.const, (int, float)):

@@ -314,7 +314,7 @@ class TorchCalls(CallBase):
                 self.write(first, node, f"`{short(self.source(node))}` writes in place")
             if writes is True:
                 return changed(result, roots=first.roots, shape=first.shape)
-            if fact.alias and (writes is None or ref not in INPLACE):
+            if fact.alias and (writes is None or ref not in INPLACE or ref.endswith(_GIVES_INPUT)):
                 result = changed(result, roots=result.roots | first.roots)
         return result
 
@@ -343,6 +343,8 @@ class TorchCalls(CallBase):
         return self._op(fact, name, receiver, arguments, node, method=True)
 
 
+_GIVES_INPUT = ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d")
+"""Layers that return the very tensor they got, in evaluation (measured, 2.13)."""
 INPLACE = {
     f"torch.nn.{name}": position
     for position, names in enumerate(

@@ -48,6 +48,9 @@ backend that differentiates while it compiles raises then. Where autograd refuse
 original, it no longer does. Under `torch.no_grad` a selection has no history at all: a value that brings one along
 from outside is selected there as an unsafe fix only.
 
+A selection lies densely in memory. Where a side was an expanded tensor (`x.expand(...)`, passed in), an operator may
+take another path for it and round the last bit differently (`softplus` on a CPU: once in 13,000 random modules).
+
 A store or call that *both* sides end with stays one, and takes what differs from the side that holds:
 
 ```python

@@ -16,6 +16,7 @@ _TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-5, torch.float16: 5e-3, tor
 Fused kernels round in another order; ten times and less of what ``torch.testing`` allows.
 """
 
+_DECIMAL = re.compile(r"-?\d+\.\d*(?:e[+-]?\d+)?")
 _GRAD = re.compile(r",\s+(?:grad_fn=<[^>]*>|requires_grad=True)")
 _ORDINARY = 1e5
 """Beyond this squares overflow in float16 and sums in float32 lose their digits: gradients are not compared."""
@@ -32,9 +33,9 @@ def differences(before: Behaviour, after: Behaviour, exact: bool = True) -> list
     """What of ``before`` is not so in ``after``; floats may deviate by rounding unless ``exact``."""
     found: list[Difference] = []
     said, then = (before.said, after.said) if exact else (_without_grad(before.said), _without_grad(after.said))
-    if said != then:
-        found.append(Difference("text", _said_difference(said, then)))
-    if before.error != after.error:
+    if not _same_words(said, then, exact):
+        found.append(Difference("text", _said_difference(said, then, exact)))
+    if not _same_words(before.error, after.error, exact):
         found.append(Difference("exception", f"{_raised(before)} -> {_raised(after)}"))
         return found
     places = _Places() if exact else None
@@ -58,6 +59,24 @@ def differences(before: Behaviour, after: Behaviour, exact: bool = True) -> list
     return found
 
 
+def _same_words(old: Any, new: Any, exact: bool) -> bool:
+    """Whether what was said, or raised, is the same; the decimals in it may deviate by rounding unless ``exact``."""
+    if exact or old == new:
+        return bool(old == new)
+    if isinstance(old, (list, tuple)) and isinstance(new, (list, tuple)):
+        olds, news = _items(old), _items(new)
+        return len(olds) == len(news) and all(_same_words(x, y, exact) for x, y in zip(olds, news))
+    if not isinstance(old, str) or not isinstance(new, str) or _DECIMAL.sub("", old) != _DECIMAL.sub("", new):
+        return False
+    numbers = [(float(a), float(b)) for a, b in zip(_DECIMAL.findall(old), _DECIMAL.findall(new))]
+    largest = max((abs(number) for pair in numbers for number in pair), default=0.0)
+    return all(abs(x - y) <= _TOLERANCE[torch.float32] * max(1.0, largest) for x, y in numbers)
+
+
+def _items(value: Any) -> list[Any]:
+    return list(value)
+
+
 def _without_grad(said: list[Said]) -> list[Said]:
     """Printed tensors name their gradient function: compiled, another one, and inside of a graph none."""
     return [tuple(_GRAD.sub("", part) for part in each) for each in said]
@@ -75,9 +94,9 @@ def _short(text: str, limit: int = 160) -> str:
     return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
-def _said_difference(before: list[Said], after: list[Said]) -> str:
+def _said_difference(before: list[Said], after: list[Said], exact: bool) -> str:
     for old, new in zip(before, after):
-        if old != new:
+        if not _same_words(old, new, exact):
             return f"{_shown(old)} -> {_shown(new)}"
     more, what = (before, "no longer said") if len(before) > len(after) else (after, "said in addition")
     return f"{what}: {_shown(more[min(len(before), len(after))])}"

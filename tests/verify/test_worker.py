@@ -70,6 +70,17 @@ def test_values(before, after, exact, equal):
     assert (differences(*runs, exact=exact) == []) is equal
 
 
+def test_decimals_that_are_said_may_round_where_values_may():
+    def said(number, word="norm"):
+        return observe(lambda: lambda x: print(f"{word} {number:.7f} of 3"), (torch.ones(2),))
+
+    near, other = said(3.1639382), said(3.17)
+    assert [d.part for d in differences(said(3.1639380), near)] == ["text"]
+    assert differences(said(3.1639380), near, exact=False) == []
+    assert [d.part for d in differences(said(3.1639380), other, exact=False)] == ["text"]
+    assert [d.part for d in differences(said(3.1639380), said(3.1639380, "mean"), exact=False)] == ["text"]
+
+
 def test_gradients_none_is_zero_but_not_one():
     def run(function):
         return observe(lambda: function, (torch.ones(2), torch.ones(2)), gradients=True)
