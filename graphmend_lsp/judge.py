@@ -76,6 +76,7 @@ class Judge:
         self._captured = frozenset(setting for setting in _CAPTURES if _sets(parsed, setting))
         self._callers_in: dict[int, Callers] = {}
         self._settled: dict[int, set[str]] = {}
+        self._entries: frozenset[ast.AST] = frozenset()
         self._symbolic = _sets(parsed, _SYMBOLIC)
 
     def run(self) -> tuple[list[tuple[Finding, Site | None]], Kept]:
@@ -83,6 +84,7 @@ class Judge:
         regions, kept = self.reach.regions(frozenset(_silent_functions(self.parsed, self.reach.module)))
         hits: dict[tuple[str, int, int], _Hit] = {}
         contexts: dict[int, list[Facts]] = {}
+        self._entries = frozenset(region.entry.function.node for region in regions)
         for region in regions:
             for facts in region.facts:
                 known = contexts.setdefault(id(facts.function.node), [])
@@ -207,7 +209,14 @@ class Judge:
     def _finding(self, hit: _Hit) -> tuple[Finding, Site | None]:
         event = hit.event
         site = Site(
-            hit.rule.code, event, hit.facts, tuple(hit.others), self.reach.callers, hit.engine, self.reach.module
+            hit.rule.code,
+            event,
+            hit.facts,
+            tuple(hit.others),
+            self.reach.callers,
+            hit.engine,
+            self.reach.module,
+            entries=self._entries,
         )
         chunk = event.function.chunk
         shift = self.parsed.by_id[chunk.id].shift

@@ -31,6 +31,8 @@ class Site:
     module: Module
     reserved: set[str] = field(default_factory=set[str])
     """Names that changes applied together with this one have taken."""
+    entries: frozenset[ast.AST] = frozenset()
+    """The functions that are compiled themselves, by their nodes."""
 
     @property
     def function(self) -> FunctionInfo:

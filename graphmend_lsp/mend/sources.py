@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 
-from graphmend_lsp.mend.base import Site
-from graphmend_lsp.mend.layout import flat
+from graphmend_lsp.mend.base import ExpressionReplacement, Replacement, Site
+from graphmend_lsp.mend.layout import flat, reindent
 from graphmend_lsp.text import split_lines
 
 _ATOMS = (
@@ -43,6 +43,37 @@ def replaced(site: Site, node: ast.expr | ast.stmt, cuts: Iterable[tuple[ast.exp
         span = chunk.span(part)
         text = text[: offset(span.line, span.column)] + new + text[offset(span.end_line, span.end_column) :]
     return text
+
+
+def replacements(
+    site: Site, parents: Mapping[int, ast.AST], cuts: Iterable[tuple[ast.expr, str]]
+) -> list[Replacement | ExpressionReplacement]:
+    """What it takes to replace expressions of a function by other text: each simple statement is written once.
+
+    ``parents`` are the nodes that hold each node, by its ``id``.
+    """
+    held: dict[int, tuple[ast.AST, list[tuple[ast.expr, str]]]] = {}
+    for node, text in cuts:
+        holder = _holder(node, parents)
+        held.setdefault(id(holder), (holder, []))[1].append((node, text))
+    made: list[Replacement | ExpressionReplacement] = []
+    for holder, parts in held.values():
+        if isinstance(holder, ast.stmt):
+            raw = site.chunk.raw_text(holder.lineno)
+            lines = reindent(replaced(site, holder, parts), raw[: len(raw) - len(raw.lstrip())], "")
+            made.append(Replacement(holder, holder, tuple(lines)))
+        elif isinstance(holder, ast.expr):
+            made.append(ExpressionReplacement(holder, one_line(replaced(site, holder, parts))))
+    return made
+
+
+def _holder(node: ast.expr, parents: Mapping[int, ast.AST]) -> ast.AST:
+    """The simple statement, or the expression in the header of a compound one, that an expression is part of."""
+    inner: ast.AST = node
+    outer = parents.get(id(node))
+    while outer is not None and not isinstance(outer, ast.stmt):
+        inner, outer = outer, parents.get(id(outer))
+    return inner if outer is None or hasattr(outer, "body") else outer
 
 
 def renamed(site: Site, node: ast.expr, mapping: Mapping[str, str]) -> str | None:

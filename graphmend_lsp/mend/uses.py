@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterable
 
 from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.values import UNKNOWN, Kind
@@ -19,25 +20,48 @@ def only_beside_tensors(site: Site, node: ast.expr, *, through_numbers: bool = F
     In every calling context of the function that is known.  ``through_numbers``: arithmetic with other numbers may
     come before that.
     """
-    return all(_Uses(site, facts, through_numbers).ends_well(node) for facts in (site.facts, *site.others))
+    return beside_tensors(node, (site.facts, *site.others), through_numbers=through_numbers)
+
+
+def beside_tensors(
+    node: ast.expr,
+    contexts: Iterable[Facts],
+    *,
+    through_numbers: bool = False,
+    sinks: Iterable[ast.stmt] = (),
+    allows: Callable[[ast.BinOp], bool] = lambda _: True,
+) -> bool:
+    """As ``only_beside_tensors``, for facts of any function.
+
+    ``sinks`` are assignments that may take the number, too; ``allows`` says which arithmetic with other numbers may
+    come before that.
+    """
+    ends = frozenset(id(stmt) for stmt in sinks)
+    return all(_Uses(facts, through_numbers, ends, allows).ends_well(node) for facts in contexts)
 
 
 class _Uses:
-    def __init__(self, site: Site, facts: Facts, through_numbers: bool) -> None:
+    def __init__(
+        self, facts: Facts, through_numbers: bool, sinks: frozenset[int], allows: Callable[[ast.BinOp], bool]
+    ) -> None:
         self._facts = facts
         self._through = through_numbers
-        nodes = list(walk(site.function.node))
+        self._sinks = sinks
+        self._allows = allows
+        nodes = list(walk(facts.function.node))
         self._names = [node for node in nodes if isinstance(node, ast.Name)]
         self._parents = {id(child): node for node in nodes for child in children(node)}
 
     def ends_well(self, node: ast.expr, names: int = 0) -> bool:
         while True:
             parent = self._parents.get(id(node))
+            if id(parent) in self._sinks:
+                return True
             if isinstance(parent, ast.BinOp):
                 other = parent.right if parent.left is node else parent.left
                 if self._is_tensor(other):
                     return True
-                if not self._through or not self._is_number(other):
+                if not self._through or not self._is_number(other) or not self._allows(parent):
                     return False
                 node = parent
             elif isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub) and self._through:

@@ -41,12 +41,34 @@ def forward(self, x):
     self.count += 1
     return self.layer(x)
 ```
+That is for counting. Do not compute with a buffer that the same compiled code writes in place where gradients are
+wanted: in torch 2.13 `self.count += 1; return x * self.count` then has, without an error, the gradient of the next
+count (measured, aot_eager and inductor); `self.count = self.count + 1` has the right one.
+
 Or count outside of what is compiled. For a number in a module there is
 `torch._dynamo.config.allow_unspec_int_on_nn_module = True` (torch 2.5 and later); in a file that sets it such numbers
 are not flagged. A list that collects results is best returned, or emptied before each call.
 
 ## Fix safety
-There is no automatic fix yet.
+The fix makes the number a buffer, by `register_buffer(..., persistent=False)` in the constructor, so `state_dict` stays as
+it is. It is always unsafe. In the file, everything is adapted: what only counts is written in place; where compiled code
+computes with the number, too, a new tensor is stored at each call (see above); methods that are not compiled read
+`self.count.item()`, and set it by `fill_`. What changes:
+
+- Code in other files that reads the number gets a tensor: it compares, formats and converts like the number, but is
+  printed as `tensor(3)`, is another key of a dict, and changes in place later. To store a number there raises a
+  TypeError.
+- The buffer moves with the module, is among its `buffers()`, is broadcast by `DistributedDataParallel`, and is lost
+  where a module is made on the device `meta` and then given empty memory. It holds 64 bits.
+- Arithmetic with it is done in a tensor's precision (`0.9 ** self.step` in float32, which was a double), and it may
+  decide the type of the result beside a tensor without dimensions. After a call under `torch.inference_mode()` it is a
+  tensor of that mode, which training refuses.
+
+Offered is that for an int that a module's own constructor sets on every path after `super().__init__()`, and that the
+class adds to, takes from or sets. Refused, with the reason, where compiled code uses the number for more than arithmetic
+with tensors (a branch, an index, a size, an f-string, a result), where anything else in the file may be the same
+attribute (of an object that is not `self`, in a subclass, by `getattr`), where a base class is not torch's and not
+known, and for texts, floats, containers, globals and attributes of plain objects.
 
 ## References
 - [Dealing with recompilations](https://docs.pytorch.org/docs/stable/compile/programming_model.recompilation.html)

@@ -243,11 +243,11 @@ def _written_elsewhere(site: Site, cls: ClassInfo, made: Constants) -> bool:
     ]
     if not suspects:
         return False
-    others = {id(node) for other in site.module.classes if not _related(site, cls, other) for node in _of_self(other)}
+    others = {id(node) for other in site.module.classes if not related(site, cls, other) for node in of_self(other)}
     return any(id(node) not in others for node in suspects)
 
 
-def _related(site: Site, one: ClassInfo, other: ClassInfo) -> bool:
+def related(site: Site, one: ClassInfo, other: ClassInfo) -> bool:
     """Whether one of two classes derives from the other; by name, since facts may be older than the module."""
     orders = [{_named(c) for c in site.engine.mro(cls)} for cls in (one, other)]
     return _named(one) in orders[1] or _named(other) in orders[0]
@@ -257,7 +257,7 @@ def _named(cls: ClassInfo | str) -> str:
     return cls if isinstance(cls, str) else f"{cls.module.path}:{cls.qualname}"
 
 
-def _of_self(cls: ClassInfo) -> Iterator[ast.AST]:
+def of_self(cls: ClassInfo) -> Iterator[ast.AST]:
     """What the methods of a class do with attributes of ``self``, which are not those of another class."""
     for method in cls.methods.values():
         arguments = method.node.args

@@ -12,8 +12,7 @@ from graphmend_lsp.flow.ops import function_fact, method_fact
 from graphmend_lsp.flow.values import UNKNOWN, Kind
 from graphmend_lsp.mend.base import ExpressionReplacement, Replacement, Site
 from graphmend_lsp.mend.constants.constructor import Constant
-from graphmend_lsp.mend.layout import reindent
-from graphmend_lsp.mend.sources import one_line, operand, replaced
+from graphmend_lsp.mend.sources import one_line, operand, replaced, replacements
 from graphmend_lsp.model.module import FunctionInfo
 from graphmend_lsp.model.walk import children, own_nodes
 
@@ -338,32 +337,15 @@ class Numbers:
     # -- how it is written -----------------------------------------------------------------------------
 
     def _write(self, roots: list[ast.expr]) -> None:
-        cuts: dict[int, tuple[ast.AST, list[tuple[ast.expr, str]]]] = {}
+        cuts: list[tuple[ast.expr, str]] = []
         for root in roots:
             if id(root) in self.types:
                 continue
             text = self._rendered(root)
             self.made.rewritten.append(root)
-            if text == self.site.chunk.source_of(root):
-                continue
-            holder = self._holder(root)
-            cuts.setdefault(id(holder), (holder, []))[1].append((root, text))
-        for holder, parts in cuts.values():
-            if isinstance(holder, ast.stmt):
-                raw = self.site.chunk.raw_text(holder.lineno)
-                lines = reindent(replaced(self.site, holder, parts), raw[: len(raw) - len(raw.lstrip())], "")
-                self.made.replacements.append(Replacement(holder, holder, tuple(lines)))
-            elif isinstance(holder, ast.expr):
-                text = one_line(replaced(self.site, holder, parts))
-                self.made.replacements.append(ExpressionReplacement(holder, text))
-
-    def _holder(self, node: ast.expr) -> ast.AST:
-        """The simple statement, or the expression in the header of a compound one, that an expression is part of."""
-        inner: ast.AST = node
-        outer = self.parents.get(id(node))
-        while outer is not None and not isinstance(outer, ast.stmt):
-            inner, outer = outer, self.parents.get(id(outer))
-        return inner if outer is None or hasattr(outer, "body") else outer
+            if text != self.site.chunk.source_of(root):
+                cuts.append((root, text))
+        self.made.replacements += replacements(self.site, self.parents, cuts)
 
     def _rendered(self, node: ast.expr) -> str:
         if self._is_constant(node) and isinstance(node, ast.Attribute):
