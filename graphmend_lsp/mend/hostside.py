@@ -6,6 +6,7 @@ import ast
 
 from graphmend_lsp.finding import Offer, Reason, Refusal
 from graphmend_lsp.mend.base import Draft, Replacement, Site
+from graphmend_lsp.mend.lengths import known_length
 
 ORDER = 90
 KIND = "host"
@@ -52,7 +53,7 @@ def _whys(site: Site) -> tuple[tuple[Reason, str], ...]:
     if site.code == "GM402" and site.event.name in ("list index", "range"):
         return (_NUMBER,)
     if site.code == "GM501" and site.event.name.rpartition(".")[2] == "repeat_interleave":
-        return (_LENGTH,)
+        return (_LENGTH,) if known_length(site) is None else ()  # [Length] does
     if site.code == "GM601" and site.event.name == "Tensor.data_ptr":
         return (_POINTER,)
     return _WHY.get(site.code, ())

@@ -50,9 +50,9 @@ Or count outside of what is compiled. For a number in a module there is
 are not flagged. A list that collects results is best returned, or emptied before each call.
 
 ## Fix safety
-The fix makes the number a buffer, by `register_buffer(..., persistent=False)` in the constructor, so `state_dict` stays as
-it is. It is always unsafe. In the file, everything is adapted: what only counts is written in place; where compiled code
-computes with the number, too, a new tensor is stored at each call (see above); methods that are not compiled read
+The fix makes the number a buffer, by `register_buffer(..., persistent=False)` in the constructor, so `state_dict` stays
+as it is. It is always unsafe. In the file, everything is adapted: what only counts is written in place; where compiled
+code computes with the number, too, a new tensor is stored at each call (see above); methods that are not compiled read
 `self.count.item()`, and set it by `fill_`. What changes:
 
 - Code in other files that reads the number gets a tensor: it compares, formats and converts like the number, but is
@@ -65,9 +65,9 @@ computes with the number, too, a new tensor is stored at each call (see above); 
   tensor of that mode, which training refuses.
 
 Offered is that for an int that a module's own constructor sets on every path after `super().__init__()`, and that the
-class adds to, takes from or sets. Refused, with the reason, where compiled code uses the number for more than arithmetic
-with tensors (a branch, an index, a size, an f-string, a result), where anything else in the file may be the same
-attribute (of an object that is not `self`, in a subclass, by `getattr`), where a base class is not torch's and not
+class adds to, takes from or sets. Refused, with the reason, where compiled code uses the number for more than
+arithmetic with tensors (a branch, an index, a size, an f-string, a result), where anything else in the file may be the
+same attribute (of an object that is not `self`, in a subclass, by `getattr`), where a base class is not torch's and not
 known, and for texts, floats, containers, globals and attributes of plain objects.
 
 ## References
