@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from graphmend_lsp import mend as mending
 from graphmend_lsp.finding import Cost, EntryName, Evidence, Finding, Internal, Refusal, Severity
-from graphmend_lsp.flow.carried import is_carried, setting_for
+from graphmend_lsp.flow.carried import is_carried, is_passed_in, setting_for
 from graphmend_lsp.flow.cost import Callers, callers_in, cost_of
 from graphmend_lsp.flow.engine import Engine
-from graphmend_lsp.flow.events import Event, Facts, Growth
+from graphmend_lsp.flow.events import Event, Facts, Growth, Test
 from graphmend_lsp.flow.growth import settles
 from graphmend_lsp.flow.host import SILENT_REGISTRIES
 from graphmend_lsp.flow.values import Why
@@ -27,7 +27,8 @@ from graphmend_lsp.text import Span
 _EXPORT_CODES = frozenset({"GM101", "GM102", "GM103", "GM301"})
 _READS = ("extract", "dynamic", "index")
 _SCALARS = "capture_scalar_outputs"
-_CAPTURES = (_SCALARS, "capture_dynamic_output_shape_ops")
+_SHAPES = "capture_dynamic_output_shape_ops"
+_CAPTURES = (_SCALARS, _SHAPES)
 """Settings of ``torch._dynamo.config`` that let TorchDynamo carry values through the graph which are data."""
 _SYMBOLIC = "allow_unspec_int_on_nn_module"
 """The setting under which the numbers of modules are not guarded by their value."""
@@ -38,6 +39,13 @@ _CAPTURING = (2, 12)
 _NUMBER = Refusal(
     "where", "host-value", "the test is on a Python number: keep the tensor it was read from, and test that"
 )
+_SIZE = Refusal(
+    "where",
+    "host-value",
+    "the test is on a size that is data: ask the mask or the condition it comes from, or tell TorchDynamo with"
+    " `torch._check` where it is never zero",
+)
+_ROWS = Refusal("where", "host-value", "how often the loop runs is a size that is data: work on all rows at once")
 _MAX_EVIDENCE = 8
 _MAX_ENTRIES = 3
 """Entries beside the first that the evidence names one by one."""
@@ -136,6 +144,8 @@ class Judge:
                 continue
             if event.test is not None and event.test.is_carried and not self._carries(entry, event):
                 continue
+            if self._taken_from_the_call(entry, facts, event):
+                continue
             for rule in self.rules.get(event.kind, ()):
                 if not self.settings.wants(rule.code):
                     continue
@@ -191,7 +201,22 @@ class Judge:
         """
         if "_check" in event.function.chunk.source_of(event.function.node):
             return False
-        return self._captures(entry, _SCALARS)
+        sizes = event.test is not None and _asks_for_sizes(event.test)
+        return self._captures(entry, _SHAPES if sizes else _SCALARS)
+
+    def _taken_from_the_call(self, entry: Entry, facts: Facts, event: Event) -> bool:
+        """Whether a test only reads numbers that TorchDynamo knows while tracing, where it captures reads."""
+        test = event.test
+        if test is None or not test.data or test.carried or not self._captures(entry, _SCALARS):
+            return False
+        reads = {id(read.node): read for read in facts.events if read.kind == "extract"}
+        return all(
+            datum.kind == "read"
+            and is_passed_in(datum.value)
+            and id(datum.node) in reads
+            and is_carried(reads[id(datum.node)], frozenset())
+            for datum in test.data
+        )
 
     def _stays_in_graph(self, region: Region, event: Event) -> bool:
         """Whether what the event reads, or its shape that is data, is captured here."""
@@ -221,7 +246,7 @@ class Judge:
         chunk = event.function.chunk
         shift = self.parsed.by_id[chunk.id].shift
         if event.test is not None and event.test.is_carried:
-            offers, refusals = (), (_NUMBER,)
+            offers, refusals = (), (_why_not(event, event.test),)
         else:
             offers, refusals = mending.proposals(
                 site, lambda name, error: self._failed(f"transformation {name}", event, error)
@@ -313,6 +338,18 @@ class Judge:
         if path == self.path:
             return self.parsed.resolve(place)
         return engine.loader.resolve(place, path)
+
+
+def _why_not(event: Event, test: Test) -> Refusal:
+    """Why there is no fix for what numbers or sizes decide that are carried through the graph."""
+    if not _asks_for_sizes(test):
+        return _NUMBER
+    return _ROWS if isinstance(event.node, (ast.For, ast.AsyncFor)) else _SIZE
+
+
+def _asks_for_sizes(test: Test) -> bool:
+    """Whether what a test needs from the device are sizes alone, no numbers that were read."""
+    return all(datum.kind == "size" for datum in test.carried)
 
 
 def _header(chunk: Chunk, node: ast.expr | ast.stmt) -> Span:

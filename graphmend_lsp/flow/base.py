@@ -133,7 +133,7 @@ class Base:
 
     def host_read(self, kind: EventKind, node: ast.expr, name: str, value: Value) -> None:
         if kind == "dynamic":
-            self.engine.sized_by_data.add(id(node))
+            self.engine.sized_by_data[id(node)] = name
         if self.collector is not None:
             self.collector.append(Datum(node, value, "dynamic" if kind == "dynamic" else "read"))
         self.emit(kind, node, name=name, value=value)

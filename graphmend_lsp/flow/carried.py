@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 
 from graphmend_lsp.flow import tensors
 from graphmend_lsp.flow.events import Event
-from graphmend_lsp.flow.values import Kind
+from graphmend_lsp.flow.values import Kind, Value
 
 _HOST_ONLY = frozenset({"equal", "allclose", "is_nonzero", "complex", "index"})
 _SETTINGS = {"extract": "capture_scalar_outputs", "index": "capture_scalar_outputs", "check": "capture_scalar_outputs"}
@@ -23,6 +23,18 @@ def setting_for(event: Event) -> str | None:
     if event.kind == "check" and (event.value is None or event.value.kind is not Kind.SCALAR):
         return None
     return "capture_dynamic_output_shape_ops" if event.kind == "dynamic" else _SETTINGS.get(event.kind)
+
+
+def is_passed_in(value: Value) -> bool:
+    """Whether a tensor may be one whose number TorchDynamo takes from the call, and compiles anew where it changes.
+
+    Measured with torch 2.13: that is so for an argument, buffer or attribute as it is, on the CPU, without dimensions
+    and of type int64.  What is not known of these is taken to be so.
+    """
+    if value.kind is not Kind.TENSOR or any(root[0] == "op" for root in value.roots):
+        return False
+    plain = value.shape is None or value.shape == () or value.shape in value.roots
+    return plain and (not isinstance(value.dtype, str) or value.dtype == "int64")
 
 
 def is_carried(event: Event, made_of_numbers: AbstractSet[int]) -> bool:

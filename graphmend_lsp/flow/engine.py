@@ -53,8 +53,8 @@ class Engine(Classes):
         """Results of operators without a tensor from outside among their operands, by ``id`` of their node."""
         self.known_numbers: set[int] = set()
         """Those of them that TorchDynamo knows the value of: single numbers made of single numbers."""
-        self.sized_by_data: set[int] = set()
-        """Operators whose result has a shape that is data, by ``id`` of their node."""
+        self.sized_by_data: dict[int, str] = {}
+        """Names of operators whose result has a shape that is data, by ``id`` of their node."""
         self._nested: dict[FunctionNode, FunctionInfo] = {}
         self._decorated: dict[FunctionInfo, Value] = {}
         self._memo: dict[tuple[FunctionNode, Any], Facts | None] = {}

@@ -77,7 +77,7 @@ class Datum:
 
     node: ast.expr
     value: Value
-    kind: Literal["truth", "read", "dynamic"] = "truth"
+    kind: Literal["truth", "read", "dynamic", "size"] = "truth"
     inside: bool = False
     """The element of a generator, which has a frame of its own."""
 
@@ -89,7 +89,8 @@ class Test:
     data: tuple[Datum, ...] = ()
     truth: bool | None = None
     carried: tuple[Datum, ...] = ()
-    """Numbers that were read from the device before: they matter where such reads do not split the graph."""
+    """Numbers that were read from the device before, and sizes that are data: they matter where such reads, or such
+    sizes, do not split the graph."""
 
     @property
     def is_data(self) -> bool:

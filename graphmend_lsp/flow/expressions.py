@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from graphmend_lsp.flow import tensors
+from graphmend_lsp.flow import sizes, tensors
 from graphmend_lsp.flow.events import Datum, Test
 from graphmend_lsp.flow.narrowing import Narrowing
 from graphmend_lsp.flow.ops import method_fact
@@ -503,6 +503,8 @@ class Expressions(Narrowing):
         advanced = any(p.kind in (Kind.TENSOR, Kind.CONTAINER, Kind.UNKNOWN) for p in parts)
         if masks and isinstance(node.ctx, ast.Load):
             self.host_read("dynamic", node, "x[mask]", value)
+            if len(parts) > 1:
+                self.engine.sized_by_data[id(node)] = "x[:, mask]"
         for part in parts:
             # A 0-d integer tensor is an index on the host, too (GM402).
             if part.shape == () and part.dtype not in ("bool", None) and self.computed(part):
@@ -658,6 +660,10 @@ class Expressions(Narrowing):
             return None
         if _number(value):
             self.carried.append(Datum(node, value))
+        elif self.engine.sized_by_data:
+            sized = sizes.emptiness(node, self.facts.values, self.engine.sized_by_data)
+            if sized is not None:
+                self.carried.append(Datum(node, sized, "size"))
         if value.truth is not None and value.null is Null.NEVER:
             return value.truth
         if value.null is Null.ALWAYS:

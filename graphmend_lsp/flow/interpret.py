@@ -379,7 +379,7 @@ class Interpreter(Calls):
         iterable = self.eval(stmt.iter)
         data = tuple(self.collector)
         self.collector = outer
-        carried = () if data else self._counted(stmt.iter, iterable)
+        carried = () if any(d.kind == "dynamic" for d in data) else self._counted(stmt.iter, iterable)
         if data or carried:
             self.emit("for", stmt, value=iterable, test=Test(data, carried=carried))
         element = self._iterated(iterable, stmt)
@@ -394,7 +394,7 @@ class Interpreter(Calls):
         """What says how often a loop runs, if the device does: the size of a tensor, numbers in ``range(n)``."""
         if iterable.kind is Kind.TENSOR and iterable.roots and not iterable.mixed:
             if all(root[0] == "op" and root[1] in self.engine.sized_by_data for root in iterable.roots):
-                return (Datum(node, iterable),)
+                return (Datum(node, iterable, "size"),)
         if not isinstance(node, ast.Call) or self.module.dotted(node.func) not in ("range", "builtins.range"):
             return ()
         values = [(part, self.facts.values.get(id(part))) for part in node.args]

@@ -37,9 +37,10 @@ comes from outside the function: an expanded tensor cannot be written back. Assu
 *reduction* turns `x[mask].sum()` into `torch.where(mask, x, 0).sum()`, and likewise `mean`, `any` and `all`. Safe for
 `any`, `all` and sums of integers where the shapes are known to be equal; else unsafe: another order of summation rounds
 otherwise, and a mask of another shape is broadcast.
-*length* passes `output_size` to `repeat_interleave` where the repeats are made of a list of Python ints that is in sight
-and still the same at the call: a written list, or `sum(counts)`. Safe where there is certainly more than one number, or
-no input beside the repeats; else unsafe, since one number is repeated for all elements, and its sum is not the size.
+*length* passes `output_size` to `repeat_interleave` where the repeats are made of a list of Python ints that is in
+sight and still the same at the call: the sum of a written list, else `sum(counts)`. Safe where there is certainly more
+than one number, or no input beside the repeats; else unsafe, since one number is repeated for all elements, and its sum
+is not the size.
 *classes* passes `num_classes` to `one_hot` where another call in the function does (unsafe).
 The setting above is named where it helps (measured on torch 2.13), and left to you: it holds for the whole process.
 

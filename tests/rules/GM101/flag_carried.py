@@ -102,6 +102,66 @@ def asserted(x: Tensor):
     return x * n
 
 
+@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
+def empty(x: Tensor):
+    found = (x > 1).nonzero()
+    if found.numel() == 0:  # GM101
+        return x
+    return x + found.sum()
+
+
+@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
+def empty_after_arithmetic(x: Tensor):
+    large = x[x > 1] * 2
+    if len(large) < 1 or x.dim() == 2:  # GM101
+        return x
+    return x + 1
+
+
+@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
+def any_rows(x: Tensor):
+    large = torch.masked_select(x, x > 1)
+    return x * 2 if large.shape[0] > 0 else x  # GM101
+
+
+@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
+def no_rows(x: Tensor):
+    places = torch.where(x > 1)[0]
+    if places.size(0) != 0:  # GM101
+        return x
+    return x + 1
+
+
+@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
+def kinds(x: Tensor):
+    if 0 < torch.unique(x).numel():  # GM101
+        return x * 2
+    return x
+
+
+@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
+def must_be_some(x: Tensor):
+    found = (x > 1).nonzero()
+    if found.shape[0] == 0:  # GM301
+        raise ValueError("nothing is above one")
+    return x[found]
+
+
+@torch._dynamo.config.patch(capture_scalar_outputs=True)
+def passed_and_changed(x: Tensor, count: Tensor):
+    if (count + 1).item() > 3:  # GM101
+        x = x * 2
+    return x + 1
+
+
+@torch._dynamo.config.patch(capture_scalar_outputs=True)
+def item_of_passed(x: Tensor, counts: Tensor):
+    first = counts[0]
+    if first.item() > 3:  # GM101
+        x = x * 2
+    return x + 1
+
+
 def floats():
     return (torch.tensor([1.0, 2.0, 3.0, 4.0]),)
 
@@ -119,4 +179,12 @@ CASES = [
     ("looped", [floats]),
     ("counted", [floats]),
     ("asserted", [floats]),
+    ("empty", [floats]),
+    ("empty_after_arithmetic", [floats]),
+    ("any_rows", [floats]),
+    ("no_rows", [floats]),
+    ("kinds", [floats]),
+    ("must_be_some", [floats]),
+    ("passed_and_changed", [lambda: (torch.ones(4), torch.tensor(5))]),
+    ("item_of_passed", [lambda: (torch.ones(4), torch.tensor([5, 6]))]),
 ]

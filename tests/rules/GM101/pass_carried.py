@@ -43,6 +43,39 @@ def passed_in(x: Tensor, count: Tensor):
 
 
 @torch._dynamo.config.patch(capture_scalar_outputs=True)
+def passed_in_and_read_in_the_test(x: Tensor, count: Tensor):
+    if count.item() > 3 and int(count) != 7:
+        x = x * 2
+    assert count.item() > 3, f"only {x.shape[0]}"
+    return x * 2 if count.item() else x
+
+
+@torch._dynamo.config.patch(capture_scalar_outputs=True)
+def as_often_as_passed(x: Tensor, count: Tensor):
+    for _ in range(count.item()):
+        x = x + 1
+    return x
+
+
+@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
+def other_sizes(x: Tensor):
+    large, found = x[x > 1], (x > 1).nonzero()
+    if large.dim() == 1 and found.shape[1] == 1 and large.numel() >= 0:
+        x = x + torch.zeros(max(large.shape[0], 1)).sum()
+    assert large.numel() > 0
+    return x * large.shape[0]
+
+
+@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
+def told_that_there_are_some(x: Tensor):
+    large = x[x > 1]
+    torch._check(large.numel() > 0)
+    if large.numel() == 0:
+        return x
+    return x + 1
+
+
+@torch._dynamo.config.patch(capture_scalar_outputs=True)
 def measured(x: Tensor):
     sizes = (x * 2).long().tolist()
     if len(sizes) > 3 and sizes:
@@ -60,5 +93,9 @@ CASES = [
     ("asserted", [floats]),
     ("there", [floats]),
     ("passed_in", [lambda: (torch.ones(4), torch.tensor(5))]),
+    ("passed_in_and_read_in_the_test", [lambda: (torch.ones(4), torch.tensor(5))]),
+    ("as_often_as_passed", [lambda: (torch.ones(4), torch.tensor(5))]),
+    ("other_sizes", [floats]),
+    ("told_that_there_are_some", [floats]),
     ("measured", [floats]),
 ]
