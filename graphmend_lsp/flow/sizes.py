@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from typing import Any
 
+from graphmend_lsp.flow import tensors
 from graphmend_lsp.flow.values import UNKNOWN, Kind, Value
 
 _ROWS = frozenset({"nonzero", "argwhere", "where", "masked_select", "x[mask]"})
@@ -49,10 +51,10 @@ def emptiness(node: ast.expr, values: Mapping[int, Value], sized: Mapping[int, s
     value = values.get(id(of), UNKNOWN)
     if value.kind is not Kind.TENSOR or value.mixed or value.array:
         return None
-    token = value.shape
-    if isinstance(token, tuple) and token and token[0] == "dense":
+    token: Any = value.shape
+    if tensors.tag(token) == "dense":
         token = token[1]
-    if isinstance(token, tuple) and len(token) == 2 and token[1] in sized:
+    if tensors.tag(token) in ("op", "item") and token[1] in sized:
         name = sized[token[1]]
     elif value.roots and all(len(root) == 2 and root[0] == "op" and root[1] in sized for root in value.roots):
         name = sized[next(iter(value.roots))[1]]

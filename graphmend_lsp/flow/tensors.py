@@ -100,15 +100,16 @@ def shape_of(values: Iterable[Value], fresh: Any) -> Any:
 
 def computed(shape: Any) -> Any:
     """Shape token of what is computed element by element from a tensor with this one."""
-    return ("dense", shape) if _tag(shape) in ("view", "spread", "item") else shape
+    return ("dense", shape) if tag(shape) in ("view", "spread", "item") else shape
 
 
 def is_element(shape: Any) -> bool:
     """Whether a shape token is that of a part that an index or an iteration took from a tensor."""
-    return _tag(shape) == "item"
+    return tag(shape) == "item"
 
 
-def _tag(shape: Any) -> Any:
+def tag(shape: Any) -> Any:
+    """What sort of shape token it is; None where nothing is known, or it is a shape."""
     return cast("tuple[Any, ...]", shape)[0] if isinstance(shape, tuple) and shape else None
 
 
@@ -121,7 +122,7 @@ def view_shape(name: str, source: Any, root: Any) -> Any:
 
 def may_overlap(shape: Any) -> bool:
     """Whether several elements may lie in one place, so that writing in place raises."""
-    return _tag(shape) == "spread"
+    return tag(shape) == "spread"
 
 
 def relaid(name: str, shape: Any, root: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from typing import Any, cast
 
 from graphmend_lsp.finding import Offer, Refusal
 from graphmend_lsp.flow.values import UNKNOWN, Kind, Null, Value
@@ -148,8 +149,8 @@ def _dominates(function: FunctionInfo, first: ast.stmt, last: ast.stmt) -> bool:
     """Whether a statement comes before another one in its block, or in a block around that."""
     for node in (function.node, *own_nodes(function.node)):
         for block in ("body", "orelse", "finalbody"):
-            inside = getattr(node, block, None)
-            stmts: list[ast.AST] = [s for s in inside if isinstance(s, ast.stmt)] if isinstance(inside, list) else []
+            inside: Any = getattr(node, block, None)
+            stmts = cast("list[ast.stmt]", inside) if isinstance(inside, list) else []
             at = next((i for i, stmt in enumerate(stmts) if stmt is first), None)
             if at is not None:
                 return any(n is last for later in stmts[at + 1 :] for n in walk(later))
