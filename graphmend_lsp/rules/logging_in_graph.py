@@ -19,6 +19,8 @@ def forward(self, x):
 ```
 
 ## Use instead
+Where the call stands under a condition on a parameter of its function (`if attention_mask is None:`), the message says
+what to pass so that it is not reached. Else:
 ```python
 @graph_effect
 def _warn_long_input(x):
@@ -45,12 +47,12 @@ from __future__ import annotations
 
 from graphmend_lsp.flow.events import Event
 from graphmend_lsp.rules.base import Flag, Spec
+from graphmend_lsp.rules.guards import avoided
 
 SPEC = Spec("GM202", "logging-in-graph", ("log",), "GB0291")
 
 
 def flag(event: Event) -> Flag | None:
     name = event.name.rpartition(".")[2] if event.name.startswith("Logger.") else event.name
-    return Flag(
-        event.node, f"logging (`{name}`) runs on the host, whatever the level; torch.compile splits the graph here"
-    )
+    words = f"logging (`{name}`) runs on the host, whatever the level; torch.compile splits the graph here"
+    return Flag(event.node, words + avoided(event))

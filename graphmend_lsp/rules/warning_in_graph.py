@@ -19,7 +19,8 @@ def resolve(group):
 ```
 
 ## Use instead
-Pass what the warning asks for. Or keep it as an effect of the graph:
+Pass what the warning asks for: where it stands under a condition on a parameter of its function, the message says what
+to pass ("pass `group`, and it is not reached"). Or keep it as an effect of the graph:
 ```python
 @graph_effect
 def _warn_group_none_deprecated():
@@ -39,9 +40,10 @@ from __future__ import annotations
 
 from graphmend_lsp.flow.events import Event
 from graphmend_lsp.rules.base import Flag, Spec
+from graphmend_lsp.rules.guards import avoided
 
 SPEC = Spec("GM203", "warning-in-graph", ("warn",), "GB0007")
 
 
 def flag(event: Event) -> Flag | None:
-    return Flag(event.node, f"`{event.name}` runs on the host; torch.compile splits the graph here")
+    return Flag(event.node, f"`{event.name}` runs on the host; torch.compile splits the graph here{avoided(event)}")
