@@ -103,13 +103,27 @@ class Conditions:
             return self._source(operands[0])
         text = self._part(operands[0])
         for later in operands[1:]:
-            check = Legality(self.site.engine, self.site.facts, self.site.function, no_grad=True)
-            check.check(_without_walrus(later))
-            for issue in check.issues:
-                self._issue(issue.reason, issue.message, issue.node, fatal=issue.fatal)
+            self._speculated(_without_walrus(later))
             self.first = False
             text = self._torch(function, text, self._part(later))
         return text
+
+    def _speculated(self, node: ast.expr, *, again: bool = False) -> None:
+        """An expression is computed where it may not have been before; or ``again``: what raises has raised then."""
+        check = Legality(self.site.engine, self.site.facts, self.site.function, no_grad=True)
+        check.check(node)
+        for issue in check.issues:
+            if not (again and issue.reason == "may-raise" and self._is_extremum(issue.node)):
+                self._issue(issue.reason, issue.message, issue.node, fatal=issue.fatal)
+
+    def _is_extremum(self, node: ast.AST) -> bool:
+        """``x.min()``: pure, but raises where there are no elements."""
+        if not isinstance(node, ast.Call):
+            return False
+        callee = self._value(node.func)
+        if callee.kind is Kind.METHOD and isinstance(node.func, ast.Attribute):
+            return node.func.attr in _EXTREMA and self._value(node.func.value).kind is Kind.TENSOR
+        return isinstance(callee.ref, str) and callee.ref in {f"torch.{name}" for name in _EXTREMA}
 
     def _part(self, node: ast.expr) -> str:
         """A test inside another one: it must be a tensor."""
@@ -191,9 +205,10 @@ class Conditions:
         for index, op in enumerate(node.ops):
             left, right = operands[index], operands[index + 1]
             pairs.append(f"{self._source(left)} {_OPERATORS[type(op)]} {self._source(right)}")
-        for middle in operands[1:-1]:
-            if not isinstance(middle, (ast.Name, ast.Constant, ast.Attribute)):
-                self._issue("unsupported", f"`{self._source(middle)}` would be computed twice", middle)
+        # the second is computed twice, the others whether or not what stands before them holds
+        self._speculated(operands[1], again=True)
+        for later in operands[2:]:
+            self._speculated(later)
         if any(self._value(o).shape != () for o in operands if self._value(o).kind is Kind.TENSOR):
             self.result.exact = False
         text = pairs[0]
@@ -268,6 +283,7 @@ class Conditions:
         return text
 
 
+_EXTREMA = frozenset({"min", "max", "amin", "amax"})
 _OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
     ast.LtE: "<=",
