@@ -6,6 +6,7 @@ import functools
 import logging
 import os
 import sys
+from typing import BinaryIO, cast
 
 from lsprotocol import types
 
@@ -25,6 +26,7 @@ from graphmend_lsp.server import (
     verify,
     watch,
 )
+from graphmend_lsp.server.framing import Frames
 from graphmend_lsp.server.session import GraphMendServer
 from graphmend_lsp.server.worker import collect_between_jobs
 
@@ -74,7 +76,7 @@ def main(argv: list[str]) -> int:
     collect_between_jobs()
     server = create()
     try:
-        server.start_io(stdin, stdout)
+        server.start_io(cast("BinaryIO", Frames(stdin)), stdout)
     finally:
         server.end()
     code = server.wire.exit_code

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import cast
 
 from lsprotocol import types
 from pygls.workspace import TextDocument, Workspace
@@ -14,7 +15,7 @@ from graphmend_lsp.check import Analysis, ProgramView
 from graphmend_lsp.parse import Parsed
 from graphmend_lsp.profile.targets import Outline
 from graphmend_lsp.server.snapshots import NotebookSnapshot, Snapshot
-from graphmend_lsp.server.translate import Positions, uri_key
+from graphmend_lsp.server.translate import Positions, path_of, uri_key
 from graphmend_lsp.settings import Settings
 from graphmend_lsp.text import Encoding, split_lines
 
@@ -50,7 +51,9 @@ class Document(TextDocument):
     """
 
     def __init__(self, item: types.TextDocumentItem, encoding: Encoding) -> None:
-        super().__init__(item.uri, item.text, item.version, item.language_id)
+        language = cast("object", item.language_id)  # which lsprotocol takes as it comes
+        super().__init__("", item.text, item.version, language if isinstance(language, str) else None)
+        self.uri, self.path = item.uri, path_of(item.uri)  # pygls' own way from one to the other may fail
         self.snapshot = Snapshot(item.uri, item.version, item.text, encoding)
         self.checked: Checked | None = None
         self.pending: tuple[Snapshot, int, asyncio.Future[Checked | None]] | None = None
@@ -86,7 +89,7 @@ class Document(TextDocument):
         """Note a new version of the same text."""
         self.version = version
         if self.snapshot.version != version:
-            self.snapshot = Snapshot(self.uri, version, self.snapshot.text, self.snapshot.encoding)
+            self.snapshot = replace(self.snapshot, version=version)
 
 
 class CellDocument(Document):
@@ -147,6 +150,10 @@ class Documents(Workspace):
         """The open document, cell or notebook with this URI."""
         key = uri_key(uri)
         return self._notebooks.get(key) or self._open.get(key)
+
+    def text_document(self, uri: str) -> Document | None:
+        """The open document or cell with this URI, which is edited as a text: no notebook."""
+        return self._open.get(uri_key(uri))
 
     def containing(self, uri: str) -> Document | None:
         """The document that is checked to know about this one: itself, or the notebook of a cell."""

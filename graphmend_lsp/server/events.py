@@ -73,14 +73,14 @@ def register(server: GraphMendServer) -> None:
     server.results.listeners += [channel.again, server.whole.again, cells.again]
 
     def opened(params: types.DidOpenTextDocumentParams) -> None:
-        document = server.documents.find(params.text_document.uri)
+        document = server.documents.text_document(params.text_document.uri)
         if document is not None:
             channel.opened(document)
             server.whole.opened(document.uri)
             server.spawn(_appeared(server, document))
 
     def changed(params: types.DidChangeTextDocumentParams) -> None:
-        document = server.documents.find(params.text_document.uri)
+        document = server.documents.text_document(params.text_document.uri)
         if document is not None:
             document.advance(params.text_document.version)
             channel.typed(document)

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import contextvars
 import logging
+import uuid
 from collections.abc import Callable, Generator
+from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from lsprotocol import types
 from pygls.exceptions import (
     JsonRpcException,
+    JsonRpcInternalError,
     JsonRpcInvalidParams,
     JsonRpcInvalidRequest,
+    JsonRpcMethodNotFound,
+    JsonRpcParseError,
     JsonRpcServerNotInitialized,
 )
 from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.workspace import Workspace
 
+from graphmend_lsp.server.translate import is_uri
+
 logger = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True)
-class MalformedRequest:
-    """A request that could not be read; it still must be answered."""
-
-    id: int | str
-    error: JsonRpcException
+_NAMING = (types.CANCEL_REQUEST, types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+"""What names something by an id or token, which lsprotocol takes as it comes."""
 
 
 class Protocol(LanguageServerProtocol):
@@ -40,6 +41,8 @@ class Protocol(LanguageServerProtocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._stoppers: dict[int | str, Callable[[], None]] = {}
+        self._asked: set[int | str] = set()
+        """The questions of ours that are not answered yet."""
 
     @contextmanager
     def stoppable(self, stop: Callable[[], None]) -> Generator[None]:
@@ -75,55 +78,145 @@ class Protocol(LanguageServerProtocol):
         return self._shutdown
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        try:
-            return super().structure_message(data)
-        except JsonRpcException as error:
-            invalid = JsonRpcInvalidParams(str(error.__cause__ or error))  # whatever it was that failed on it
-            if "method" in data and isinstance(data.get("id"), (int, str)):
-                return MalformedRequest(data["id"], invalid)
-            raise invalid from error
+        """Leave objects as they are: the parser asks for each one, also those in parameters that look like messages."""
+        return data
 
     def handle_message(self, message: Any) -> None:
-        if isinstance(message, MalformedRequest):
-            refusal = self._out_of_order("") or message.error
-            self._send_response(message.id, error=refusal.to_response_error())
-            return
-        if not hasattr(message, "jsonrpc"):
-            self._refuse(message)
-            return
-        method = getattr(message, "method", None)
-        if method is None or method == types.EXIT:
-            super().handle_message(message)
-            return
+        """Do what a message says; ``message`` is whatever JSON has come."""
+        try:
+            self._take(message)
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            self._server.report_server_error(error, JsonRpcInternalError)
+
+    def _take(self, message: object) -> None:
+        fields = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
+        number, method = fields.get("id"), fields.get("method")
+        if "method" not in fields and "id" in fields:
+            self._take_answer(fields)
+        elif fields.get("jsonrpc") != self.VERSION or not isinstance(method, str):
+            self._refuse(number if _is_id(number) else None, JsonRpcInvalidRequest("no message of JSON-RPC 2.0"))
+        elif "id" not in fields:
+            self._take_notification(method, fields)
+        elif _is_id(number):
+            self._take_request(number, method, fields)
+        else:
+            self._refuse(None, JsonRpcInvalidRequest("the id is no integer and no string"))
+
+    def _structured(self, fields: dict[str, Any]) -> Any:
+        """The message as lsprotocol has it.
+
+        Raises:
+            JsonRpcException: it has other fields, or other types.
+        """
+        return super().structure_message(fields)
+
+    def refuse_unreadable(self, error: Exception) -> None:
+        """Answer what is not JSON."""
+        self._refuse(None, JsonRpcParseError(str(error)))
+
+    def _take_request(self, number: int | str, method: str, fields: dict[str, Any]) -> None:
         refusal = self._out_of_order(method)
-        if method == types.CANCEL_REQUEST:
-            stop = self._stoppers.get(message.params.id)
+        if refusal is None and not self._knows(method):
+            refusal = JsonRpcMethodNotFound.of(method)
+        if refusal is not None:
+            self._refuse(number, refusal)
+            return
+        try:
+            request = self._structured(fields)
+        except JsonRpcException as error:
+            self._refuse(number, _unreadable(error))
+            return
+        super().handle_message(request)
+
+    def _take_notification(self, method: str, fields: dict[str, Any]) -> None:
+        refusal = None if method == types.EXIT else self._out_of_order(method)
+        if refusal is None and not self._knows(method) and method != types.CANCEL_REQUEST:
+            refusal = JsonRpcMethodNotFound.of(method)
+        if refusal is not None:
+            logger.debug("dropped %s: %s", method, refusal)
+            return
+        try:
+            notification = self._structured(
+                {"method": method, "jsonrpc": self.VERSION} if method == types.EXIT else fields
+            )
+        except JsonRpcException as error:
+            logger.debug("dropped %s: %s", method, _unreadable(error))
+            return
+        if method in _NAMING:
+            named = notification.params.id if method == types.CANCEL_REQUEST else notification.params.token
+            if not _is_id(named) or named in self._asked:
+                return  # nothing that could have a name, or our own question, which is not the client's to cancel
+            stop = self._stoppers.get(named) if method == types.CANCEL_REQUEST else None
             if stop is not None:
                 stop()
-        if refusal is None:
-            super().handle_message(message)
-        elif hasattr(message, "id"):
-            self._send_response(message.id, error=refusal.to_response_error())
-        else:
-            logger.debug("dropped %s: %s", method, refusal)
+        super().handle_message(notification)
 
-    def _handle_response(self, msg_id: int | str, result: Any | None = None, error: Any | None = None) -> None:
-        """Drop the answer to a question of ours that nobody waits for any more, on which pygls fails."""
-        future = self._request_futures.get(msg_id)
-        if future is not None and future.done():
-            del self._request_futures[msg_id]
-            return
-        super()._handle_response(msg_id, result, error)
+    def _take_answer(self, fields: dict[str, Any]) -> None:
+        """The answer to a question of ours, readable or not.
 
-    def _refuse(self, message: object) -> None:
-        """What is JSON but no message, which pygls fails on: answered where it looks like a request."""
-        fields = cast("dict[str, object]", message) if isinstance(message, dict) else {}
+        Dropped are those to what we have not asked, by which pygls would end a request of the client's, and those that
+        nobody waits for any more, on which it fails.
+        """
         number = fields.get("id")
-        if "method" in fields and isinstance(number, (int, str)):
-            refusal = JsonRpcInvalidRequest('no "jsonrpc" in the message')
-            self._send_response(number, error=refusal.to_response_error())
-        else:
-            logger.debug("dropped what is no message")
+        if not _is_id(number) or number not in self._asked:
+            logger.debug("dropped an answer to no question")
+            return
+        self._asked.discard(number)
+        future = self._request_futures.get(number)
+        if future is None or future.done():
+            self._request_futures.pop(number, None)
+            self._result_types.pop(number, None)
+            return
+        try:
+            given = {name: value for name, value in fields.items() if name != "error" or value is not None}
+            answer = self._structured({**given, "jsonrpc": self.VERSION})
+        except JsonRpcException as error:
+            del self._request_futures[number]
+            future.set_exception(_unreadable(error))
+            return
+        super().handle_message(answer)
+
+    def send_request(
+        self,
+        method: str,
+        params: Any | None = None,
+        callback: Callable[[Any], None] | None = None,
+        msg_id: int | str | None = None,
+    ) -> Future[Any]:
+        """Ask the client, and remember that we did."""
+        number = str(uuid.uuid4()) if msg_id is None else msg_id
+        self._asked.add(number)
+        return super().send_request(method, params, callback, number)
+
+    def _execute_handler(
+        self,
+        msg_id: int | str,
+        handler: Callable[[Any], Any],
+        callback: Callable[[Future[Any]], None],
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        """Forget what has ended: pygls keeps a future of each notification, so of each key, for ever."""
+        super()._execute_handler(msg_id, handler, callback, args, kwargs)
+        future = self._request_futures.get(msg_id)
+
+        def ended(_: object) -> None:
+            if self._request_futures.get(msg_id) is future:
+                del self._request_futures[msg_id]
+
+        if future is not None:
+            future.add_done_callback(ended)
+
+    def _knows(self, method: str) -> bool:
+        known: Any = self.fm  # which pygls types in part only
+        return method in known.builtin_features or method in known.features
+
+    def _refuse(self, number: int | str | None, refusal: JsonRpcException) -> None:
+        """Answer with an error, to nobody where the message has no id that could be one."""
+        error = {"code": refusal.code, "message": refusal.message}
+        self._send_data({"jsonrpc": self.VERSION, "id": number, "error": error})
 
     def _out_of_order(self, method: str) -> JsonRpcException | None:
         """Why a message with this method must not be handled now, if so."""
@@ -136,6 +229,9 @@ class Protocol(LanguageServerProtocol):
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
         """Say also that commands report progress, which pygls leaves out."""
+        for uri in (params.root_uri, *(folder.uri for folder in params.workspace_folders or ())):
+            if uri is not None and not is_uri(uri):
+                raise JsonRpcInvalidParams(f"{uri!r} is no URI")
         result = yield from super().lsp_initialize(params)
         commands = result.capabilities.execute_command_provider
         if commands is not None:
@@ -161,3 +257,13 @@ class Protocol(LanguageServerProtocol):
         """Note the exit code, which pygls swallows, and stop."""
         self.exit_code = 0 if self._shutdown else 1
         yield from super().lsp_exit(*args)  # pyright: ignore[reportUnknownMemberType]
+
+
+def _is_id(number: object) -> TypeGuard[int | str]:
+    """Whether a request can have this id."""
+    return isinstance(number, (int, str)) and not isinstance(number, bool)
+
+
+def _unreadable(error: JsonRpcException) -> JsonRpcInvalidParams:
+    """What to say of parameters, or of a result, that are not of their type, whatever it was that failed on them."""
+    return JsonRpcInvalidParams(str(error.__cause__ or error))

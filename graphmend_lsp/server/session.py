@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar, cast
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from graphmend_lsp import __version__
@@ -192,8 +193,12 @@ class GraphMendServer(LanguageServer):
             self.show(message, types.MessageType.Error)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """pygls' hook: refused requests were answered, all else is reported."""
-        if getattr(error, "code", -32603) == -32603:
+        """pygls' hook: refused requests were answered, what is not JSON is now, all else is reported."""
+        if source is JsonRpcException:  # the loop that reads
+            if isinstance(error, BrokenPipeError):
+                raise error
+            self.wire.refuse_unreadable(error)
+        elif getattr(error, "code", -32603) == -32603:
             self.report(error)
         else:
             logger.debug("%s: %s", source, error)

@@ -7,14 +7,15 @@ the units of the negotiated encoding.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import unquote
+from urllib.parse import quote, unquote, urlsplit
 
 from lsprotocol import types
-from pygls.uris import from_fs_path, to_fs_path
+from pygls.uris import from_fs_path
 
 from graphmend_lsp.finding import Evidence, Finding, Severity
 from graphmend_lsp.server.client import Client
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from graphmend_lsp.server.snapshots import Snapshot
 
 SOURCE = "GraphMend"
+_DRIVE = re.compile(r"/[a-zA-Z]:")
 
 _SEVERITIES: dict[Severity, types.DiagnosticSeverity] = {
     "error": types.DiagnosticSeverity.Error,
@@ -77,25 +79,62 @@ class Positions:
         return types.TextEdit(self.range(edit.span), edit.text)
 
 
+def is_uri(uri: str) -> bool:
+    """Whether the parts of a URI can be told apart."""
+    try:
+        urlsplit(uri)
+    except ValueError:  # "http://["
+        return False
+    return True
+
+
 def path_of(uri: str) -> str:
     """File-system path of a URI; for other schemes ("untitled:Untitled-1") the URI itself."""
-    return to_fs_path(uri) or uri
+    return _file_path(uri) or uri
 
 
 def uri_of(path: str) -> str:
     """URI of a path as ``path_of`` gives it."""
     if not os.path.isabs(path) and ":" in path:
         return path
-    return from_fs_path(path) or path
+    try:
+        return from_fs_path(path) or path
+    except ValueError:  # a name that is not UTF-8
+        return "file://" + quote(os.fsencode(path))
 
 
 def uri_key(uri: str) -> str:
     """One key for all spellings of a URI (``file:///c%3A/x`` is ``file:///C:/x``)."""
-    path = to_fs_path(uri)
+    path = _file_path(uri)
     if path is None:
         return unquote(uri)
     _, mark, fragment = uri.partition("#")  # a cell of a notebook
     return "file:" + path + mark + fragment
+
+
+def _file_path(uri: str) -> str | None:
+    """The path in a ``file:`` URI, or None if no file can have it.
+
+    Bytes that are not UTF-8 are kept as ``os.fsdecode`` keeps them; pygls loses them.
+    """
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return None
+    if parts.scheme != "file":
+        return None
+    path, host = unquote(parts.path, errors="surrogateescape"), unquote(parts.netloc)
+    if host and path:
+        path = f"//{host}{path}"
+    elif _DRIVE.match(path):
+        path = path[1].lower() + path[2:]
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:  # half a character
+        return None
+    if "\0" in path:
+        return None
+    return path.replace("/", "\\") if sys.platform == "win32" else path
 
 
 def severity(value: Severity) -> types.DiagnosticSeverity:

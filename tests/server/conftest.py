@@ -101,9 +101,13 @@ class Wire:
         self.send_bytes(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
     def send_bytes(self, body: bytes) -> None:
+        self.send_raw(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+
+    def send_raw(self, data: bytes) -> None:
+        """Send bytes as they are, which should be frames."""
         assert self.process.stdin is not None
         with self._sending:
-            self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            self.process.stdin.write(data)
             self.process.stdin.flush()
 
     def notify(self, method: str, params: Any = None) -> None:

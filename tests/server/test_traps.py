@@ -28,6 +28,11 @@ no  trap                                                          test
 15  ``shutdown`` changes the table that it walks                  here: test_shutdown_with_much_pending
 16  handlers of malformed parameters are silent                   here: test_malformed_parameters_of_every_request
 17  an answer that nobody waits for any more is an error          here: test_answers_that_come_too_late
+18  a wrong length, or a header in lower case, makes it deaf      test_framing: test_frames
+19  parameters that look like a message are taken for one;        test_abuse: test_messages_of_no_honest_client
+    fields of more than one type are taken as they come;
+    a future of each notification is kept for ever
+20  paths that are not UTF-8 have no URI                          test_framing: test_names_that_are_not_utf_8
 ==  ============================================================  ==================================================
 """
 
