@@ -78,6 +78,11 @@ def _run(arguments: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that lacks a character of the source is no reason to fail
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        os.getcwd()  # everything here is relative to it
+    except OSError as error:
+        print(f"error: the current folder: {(error.strerror or str(error)).lower()}", file=sys.stderr)
+        return EXIT_ERROR
     code: int = command.run(options)
     sys.stdout.flush()
     return code

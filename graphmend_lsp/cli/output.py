@@ -81,7 +81,7 @@ def output(form: str, statistics: bool, stream: TextIO, before: Callable[[], Non
     elif form == "github":
         if stream is sys.stdout and hasattr(stream, "reconfigure"):
             # the runner reads nothing else, whatever the console has
-            stream.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
         from graphmend_lsp.cli.formats.github import document
     else:
         from graphmend_lsp.cli.formats.gitlab import document

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import marshal
 import os
+import stat
 import sys
 import time
 from types import CodeType
@@ -67,6 +68,8 @@ class Blobs:
         """The bytes of that name, or None if there are none that are whole."""
         path = self._path(name)
         try:
+            if not stat.S_ISREG(os.stat(path).st_mode):
+                return None
             with open(path, "rb") as stream:
                 data = stream.read()
         except (OSError, ValueError):

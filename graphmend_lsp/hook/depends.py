@@ -7,6 +7,7 @@ analysis.  Recording them is ``record``'s business.
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -28,12 +29,22 @@ Row = tuple[Any, ...]
 def state(path: str) -> State:
     """The present state of a file."""
     try:
-        found = os.stat(path)
-        with open(path, "rb") as stream:
-            data = stream.read()
+        return state_of(*content(path))
     except (OSError, ValueError):
         return None
-    return state_of(found, data)
+
+
+def content(path: str) -> tuple[os.stat_result, bytes]:
+    """A file as it was looked at, then read.
+
+    Raises:
+        OSError, ValueError: it cannot be, or is no file: a pipe may never end.
+    """
+    found = os.stat(path)
+    if not stat.S_ISREG(found.st_mode):
+        raise ValueError(path)
+    with open(path, "rb") as stream:
+        return found, stream.read()
 
 
 def state_of(found: os.stat_result, data: bytes) -> State:

@@ -7,7 +7,7 @@ from dataclasses import astuple
 
 from graphmend_lsp.check import RuntimePlace
 from graphmend_lsp.hook import indexes
-from graphmend_lsp.hook.depends import Row, State, listing, state, state_of
+from graphmend_lsp.hook.depends import Row, State, content, listing, state, state_of
 from graphmend_lsp.model.program import Caller
 from graphmend_lsp.project import files, layout
 from graphmend_lsp.project.config import LoadedConfig, load_for
@@ -45,9 +45,7 @@ class _Texts(SourceCache):
         text: str | None = None
         now: State = None
         try:
-            found = os.stat(path)
-            with open(path, "rb") as stream:
-                data = stream.read()
+            found, data = content(path)
             now = state_of(found, data)
             text = files.decode(data, path).text
         except (OSError, ValueError, files.SourceError):

@@ -95,7 +95,8 @@ class Baseline:
             if entries
         }
         content = {"version": FORM, "graphmend": __version__, "findings": rows}
-        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+        text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")  # half a character is escaped, as in JSON
 
     def write(self) -> None:
         """Replace the file.
@@ -133,6 +134,8 @@ def load(path: str) -> Baseline:
         raise BaselineError("no such baseline; --write-baseline makes one") from None
     except OSError as error:
         raise BaselineError(files.reason(error)) from None
+    except ValueError as error:
+        raise BaselineError(str(error)) from None
     made = _load(path, state.st_mtime_ns, state.st_size)
     if isinstance(made, BaselineError):
         raise BaselineError(str(made), made.line)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -109,8 +110,10 @@ def load_for(path: str) -> LoadedConfig:
         candidate = os.path.join(directory, "pyproject.toml")
         try:
             state = os.stat(candidate)
-        except OSError:
+        except (OSError, ValueError):
             continue
+        if not (stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode)):
+            continue  # a pipe may never end; a folder is a mistake that the user hears of
         project = project or directory
         loaded = _load(candidate, state.st_mtime_ns, state.st_size)
         if loaded is None:

@@ -78,6 +78,22 @@ def discover(paths: Iterable[str], suffixes: tuple[str, ...] = SUFFIXES, *, forc
     return Discovered(ordered, tuple(problems), tuple(configs.problems()))
 
 
+def is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a plain file or leads to one; one that leads to itself, or that went meanwhile, is none."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
+def is_folder(entry: os.DirEntry[str], *, links: bool = True) -> bool:
+    """The same for a folder; ``links`` False takes no link to one."""
+    try:
+        return entry.is_dir(follow_symlinks=links)
+    except OSError:
+        return False
+
+
 def _walk(
     top: str, suffixes: tuple[str, ...], configs: _Configs, problems: list[Problem]
 ) -> Iterator[tuple[str, str, LoadedConfig]]:
@@ -94,10 +110,10 @@ def _walk(
             problems.append(Problem(folder, None, (error.strerror or str(error)).lower()))
             continue
         for entry in listed:
-            if entry.is_dir(follow_symlinks=False):
+            if is_folder(entry, links=False):
                 if not (is_skipped(entry.path) or config.excludes(entry.path + "/")):
                     pending.append((entry.path, os.path.join(real, entry.name)))
-            elif entry.name.endswith(suffixes) and entry.is_file() and not config.excludes(entry.path):
+            elif entry.name.endswith(suffixes) and is_file(entry) and not config.excludes(entry.path):
                 if entry.is_symlink():
                     links.append(entry.path)  # after the plain files: a link to one of them is the same file
                 else:

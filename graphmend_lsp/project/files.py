@@ -79,11 +79,14 @@ def read(path: str) -> SourceFile:
     """A source file.
 
     Raises:
-        SourceError: it cannot be read or decoded.
+        SourceError: it cannot be read or decoded, or is no file: a pipe may never end.
     """
     try:
-        with open(path, "rb") as stream:
-            data = stream.read()
+        if stat.S_ISREG(os.stat(path).st_mode) or os.path.isdir(path):
+            with open(path, "rb") as stream:
+                data = stream.read()
+        else:
+            raise SourceError("not a file")
     except OSError as error:
         raise SourceError(reason(error)) from None
     except ValueError as error:
@@ -100,10 +103,13 @@ def write(source: SourceFile, text: str) -> None:
     data = source.encode(text)
     path = os.path.realpath(source.path)
     try:
+        found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode):
+            raise SourceError("not written: not a file")
         with open(path, "rb") as stream:
             if stream.read() != source.data:
                 raise SourceError("not written: the file has changed since it was read")
-        mode = stat.S_IMODE(os.stat(path).st_mode)
+        mode = stat.S_IMODE(found.st_mode)
     except OSError as error:
         raise SourceError(f"not written: {reason(error)}") from None
     if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK):

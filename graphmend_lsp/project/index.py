@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from graphmend_lsp.model.program import Caller, Mention
 from graphmend_lsp.model.regions import NOT_IN_FORWARD
 from graphmend_lsp.project import files, layout, store
-from graphmend_lsp.project.discover import discover
+from graphmend_lsp.project.discover import discover, is_file, is_folder
 from graphmend_lsp.project.summary import Summary, Unit, summarise
 
 MAX_FILES = 6000
@@ -171,9 +171,9 @@ class Index:
         try:
             with os.scandir(self.root) as entries:
                 for entry in entries:
-                    if entry.is_dir() and os.path.isfile(os.path.join(entry.path, "__init__.py")):
+                    if is_folder(entry) and os.path.isfile(os.path.join(entry.path, "__init__.py")):
                         found += [path for path, _ in discover([entry.path]).files]
-                    elif entry.name.endswith(".py") and entry.is_file():
+                    elif entry.name.endswith(".py") and is_file(entry):
                         found.append(entry.path)
         except OSError:
             pass

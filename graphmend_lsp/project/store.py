@@ -36,21 +36,23 @@ def is_on() -> bool:
 def load(root: str) -> dict[str, Row]:
     """What is stored of the files under a folder, by path."""
     found: dict[str, Row] = {}
+    if not _storable(root):
+        return found
     low, high = os.path.join(root, ""), os.path.join(root, "")[:-1] + chr(ord(os.sep) + 1)
     for path, mtime, size, data in _run(
         "SELECT path, mtime, size, data FROM files WHERE path >= ? AND path < ?", low, high
     ):
         try:
             found[path] = (mtime, size, Summary.decode(json.loads(data)))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, LookupError, AttributeError):  # not what we have written
             continue
     return found
 
 
 def save(rows: Iterable[tuple[str, Row]], gone: Iterable[str]) -> None:
     """Store new and changed files; drop those that are gone."""
-    changed = [(path, row[0], row[1], json.dumps(row[2].encode())) for path, row in rows]
-    lost = [(path,) for path in gone]
+    changed = [(path, row[0], row[1], json.dumps(row[2].encode())) for path, row in rows if _storable(path)]
+    lost = [(path,) for path in gone if _storable(path)]
     if not (changed or lost) or not _KEPT[0]:
         return
     try:
@@ -61,6 +63,15 @@ def save(rows: Iterable[tuple[str, Row]], gone: Iterable[str]) -> None:
     _run("DELETE FROM files WHERE path = ?", many=lost)
 
 
+def _storable(path: str) -> bool:
+    """Whether SQLite takes a path as text: a name that is not UTF-8 it does not."""
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _run(statement: str, *values: str, many: list[Any] | None = None) -> list[Any]:
     if not _KEPT[0]:
         return []
@@ -69,8 +80,11 @@ def _run(statement: str, *values: str, many: list[Any] | None = None) -> list[An
     except ImportError:  # a Python built without it
         return []
     path = os.path.join(cache_folder(), _NAME)
-    if many is None and not os.path.exists(path):
-        return []
+    if not os.path.isfile(path):
+        if many is None:
+            return []
+        if os.path.lexists(path):  # a link to nothing, a pipe
+            _drop(path)
     try:
         connection = sqlite3.connect(path, timeout=_WAIT)
         try:
@@ -84,11 +98,17 @@ def _run(statement: str, *values: str, many: list[Any] | None = None) -> list[An
                 return connection.execute(statement, values).fetchall()
         finally:
             connection.close()
-    except sqlite3.OperationalError:  # locked, read-only, disk full
-        return []
+    except sqlite3.OperationalError as error:
+        if "column" not in str(error):  # locked, read-only, disk full
+            return []
+        _drop(path)  # another program's
     except sqlite3.DatabaseError:  # not a database: start anew
-        try:
-            os.unlink(path)
-        except OSError:
-            pass
-        return []
+        _drop(path)
+    return []
+
+
+def _drop(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass

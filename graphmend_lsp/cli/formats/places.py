@@ -49,7 +49,7 @@ def relative(path: str, top: str) -> str | None:
 
 def uri(path: str) -> str:
     """A relative path as a URI reference."""
-    return quote(path, safe="/~!$&'()*+,;=@")
+    return quote(os.fsencode(path), safe="/~!$&'()*+,;=@")
 
 
 def file_uri(path: str, folder: bool = False) -> str:
@@ -59,7 +59,7 @@ def file_uri(path: str, folder: bool = False) -> str:
         absolute = "/" + absolute  # a drive
     if folder and not absolute.endswith("/"):
         absolute += "/"
-    return "file://" + quote(absolute, safe="/~!$&'()*+,;=@:")
+    return "file://" + quote(os.fsencode(absolute), safe="/~!$&'()*+,;=@:")
 
 
 @dataclass(frozen=True)
