@@ -41,6 +41,7 @@ def transformations() -> tuple[Transformation, ...]:
 
 
 MAX_OFFERS = 3
+TOO_DEEP = "the code is nested too deeply to be rewritten"
 _WITHOUT_FIX = frozenset({"host", "capture"})
 """Kinds of refusals that say why nothing can be done, or what can be set instead."""
 
@@ -76,5 +77,8 @@ def draft(site: Site, offer: Offer) -> Draft | Refusal:
     for transformation in transformations():
         proposed = _proposed(transformation, site, lambda name, error: None)  # reported when the finding was made
         if offer in [o for o in proposed if isinstance(o, Offer)]:
-            return transformation.build(site, offer)
+            try:
+                return transformation.build(site, offer)
+            except RecursionError:  # an expression of hundreds of terms
+                return Refusal(offer.kind, "unsupported", TOO_DEEP)
     return Refusal(offer.kind, "unsupported", "the code has changed: the offer no longer holds")

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from graphmend_lsp.finding import Change, NewFile, Refusal
+from graphmend_lsp.mend import TOO_DEEP
 from graphmend_lsp.mend.base import Draft, Site
 from graphmend_lsp.mend.editor import changed_function
 from graphmend_lsp.mend.imports import helper_line, import_edits
@@ -22,6 +23,13 @@ def splice(text: str, parsed: Parsed, jobs: Sequence[tuple[Site, Draft]], place:
 
     Drafts of one function must not touch the same statements.
     """
+    try:
+        return _spliced(text, parsed, jobs, place)
+    except RecursionError:  # LibCST prints a sum of 300 terms by as many calls in each other
+        return Refusal("splice", "unsupported", TOO_DEEP)
+
+
+def _spliced(text: str, parsed: Parsed, jobs: Sequence[tuple[Site, Draft]], place: RuntimePlace) -> Change | Refusal:
     if parsed.failure is not None:
         return Refusal("splice", "unsupported", f"the file does not parse: {parsed.failure.message}")
     end = line_ending(text)

@@ -207,3 +207,23 @@ def test_the_file_of_the_runtime_is_created() -> None:
     assert [(new.path, new.text) for new in made.creates] == [("pkg/_graphmend.py", "# the runtime\n")]
     made = mend(f"import torch\n\n\n{BRANCH}", "pkg/m.py", program=Beside(), settings=Settings(entries=("f",)))
     assert not made.creates
+
+
+@pytest.mark.parametrize(("depth", "mends"), [(8, True), (40, False)])
+@pytest.mark.parametrize(("left", "right"), ["[]", "()"])
+def test_deep_patterns(depth: int, mends: bool, left: str, right: str) -> None:
+    """LibCST would take hours for the deeper ones."""
+    head = "import torch\n\n\n@torch.compile\n"
+    case = f"        case {left * depth}a{right * depth}:\n            x = a\n"
+    text = head + PRINT.replace("    return", f"    match y:\n{case}    return")
+    made = mend(text, "m.py")
+    assert (made.text != text) is mends
+    assert [f.code for f in made.analysis.findings] == [] if mends else ["GM201"]
+
+
+def test_a_test_of_hundreds_of_terms_costs_no_other_fix() -> None:
+    long = f"    if {' and '.join(['x.any()'] * 400)}:\n        x = x * 2\n    return x\n"
+    text = f"import torch\n\n\n@torch.compile\ndef g(x: torch.Tensor):\n{long}\n\n@torch.compile\n{PRINT}"
+    made = mend(text, "m.py")
+    assert [offer.kind for _, offer in made.applied] == ["defer"]
+    assert long in made.text and made.analysis.internal == ()
