@@ -54,6 +54,7 @@ class Analysis:
     """The site of each finding, in the same order."""
     kept: Kept | None = field(default=None, repr=False)
     """What the next check of the file may use again."""
+    judge: Judge | None = field(default=None, repr=False)
     internal: tuple[Internal, ...] = ()
     """Errors of our own, each of which cost one rule or function only."""
 
@@ -100,10 +101,15 @@ def check(
         problems = (Problem(path, parsed.failure.line, parsed.failure.message),)
     if is_runtime_file(text):
         return Analysis(path, text, (), problems, parsed=parsed)  # it leaves the graph where it must
-    before = previous.kept if previous is not None and previous.path == path else None
-    reach = Reach(path, parsed, program or NoProgram(), settings, before, wanted)
-    judge = Judge(reach, parsed, settings)
-    found, kept = judge.run()
+    program = program or NoProgram()
+    previous = previous if previous is not None and previous.path == path else None
+    kept = previous.kept if previous is not None else None
+    judge = _held(parsed, program, settings, previous)
+    if judge is not None:
+        found = judge.again(parsed)
+    else:
+        judge = Judge(Reach(path, parsed, program, settings, kept, wanted), parsed, settings)
+        found, kept = judge.run()
     internal = judge.internal
     marks = suppressions(text)
     shown = [(f, s) for f, s in found if not _suppressed(f, marks)]
@@ -121,8 +127,23 @@ def check(
         parsed,
         tuple(s for _, s in shown),
         kept,
+        judge,
         internal,
     )
+
+
+def _held(parsed: Parsed, program: ProgramView, settings: Settings, previous: Analysis | None) -> Judge | None:
+    """Who has judged the last text, where a text does not parse and what does is still the same.
+
+    Callers in other files are then not looked for again.
+    """
+    if parsed.failure is None or previous is None or previous.judge is None or previous.kept is None:
+        return None
+    before = previous.parsed
+    if before is None or [chunk.id for chunk in before.seen] != [chunk.id for chunk in parsed.seen]:
+        return None
+    same = previous.judge.settings == settings and previous.kept.holds(program, previous.kept.silent)
+    return previous.judge if same else None
 
 
 def _judged(mark: Suppression, settings: Settings) -> bool:

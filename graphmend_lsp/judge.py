@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import copy
 from dataclasses import dataclass, field, replace
 
 from graphmend_lsp import mend as mending
-from graphmend_lsp.finding import Cost, EntryName, Evidence, Finding, Internal, Refusal, Severity
+from graphmend_lsp.finding import Cost, EntryName, Evidence, Finding, Internal, Offer, Refusal, Severity
 from graphmend_lsp.flow.carried import is_carried, is_passed_in, setting_for
 from graphmend_lsp.flow.cost import Callers, callers_in, cost_of
 from graphmend_lsp.flow.engine import Engine
@@ -71,6 +72,16 @@ class _Hit:
         return tuple(sorted(self.costs.values(), key=lambda cost: (not cost.whole, not cost.drops, -cost.graphs)))
 
 
+@dataclass(frozen=True, eq=False)
+class _Made:
+    """What is reported, before its place in the text is known; spans of ``refusals`` are raw ones."""
+
+    hit: _Hit
+    site: Site
+    offers: tuple[Offer, ...]
+    refusals: tuple[Refusal, ...]
+
+
 class Judge:
     """Applies the rules to the regions of one file."""
 
@@ -86,6 +97,7 @@ class Judge:
         self._settled: dict[int, set[str]] = {}
         self._entries: frozenset[ast.AST] = frozenset()
         self._symbolic = _sets(parsed, _SYMBOLIC)
+        self._made: list[_Made] = []
 
     def run(self) -> tuple[list[tuple[Finding, Site | None]], Kept]:
         """The findings, each with its site, and what the next check of the file may use again."""
@@ -105,7 +117,25 @@ class Judge:
         for hit in hits.values():
             key = id(hit.event.function.node)
             hit.others = [f for f in contexts.get(key, []) if f is not hit.facts]
-        return [made for hit in hits.values() if (made := self._made(hit)) is not None], kept
+        for hit in hits.values():
+            proposed = self._proposed(hit)
+            if proposed is not None:
+                self._made.append(proposed)
+        return self._findings(), kept
+
+    def again(self, parsed: Parsed) -> list[tuple[Finding, Site | None]]:
+        """The findings as they stand in another text whose chunks are seen as the same ones (``Parsed.seen``)."""
+        other = copy.copy(self)
+        other.parsed = parsed
+        other._failures = {}
+        return other._findings()
+
+    def _findings(self) -> list[tuple[Finding, Site | None]]:
+        return [
+            (finding, made.site)
+            for made in self._made
+            if made.site.chunk.id in self.parsed.by_id and (finding := self._worded(made)) is not None
+        ]
 
     @property
     def internal(self) -> tuple[Internal, ...]:
@@ -129,11 +159,18 @@ class Judge:
             self._failed(f"rule {rule.code} {rule.name}", event, error)
             return None
 
-    def _made(self, hit: _Hit) -> tuple[Finding, Site | None] | None:
+    def _proposed(self, hit: _Hit) -> _Made | None:
         try:
-            return self._finding(hit)
+            return self._proposals(hit)
         except Exception as error:
             self._failed(f"a finding of {hit.rule.code} {hit.rule.name}", hit.event, error)
+            return None
+
+    def _worded(self, made: _Made) -> Finding | None:
+        try:
+            return self._finding(made)
+        except Exception as error:
+            self._failed(f"a finding of {made.hit.rule.code} {made.hit.rule.name}", made.hit.event, error)
             return None
 
     def _flag(self, region: Region, facts: Facts, hits: dict[tuple[str, int, int], _Hit]) -> None:
@@ -231,7 +268,7 @@ class Judge:
 
     # -- findings --------------------------------------------------------------------------------
 
-    def _finding(self, hit: _Hit) -> tuple[Finding, Site | None]:
+    def _proposals(self, hit: _Hit) -> _Made:
         event = hit.event
         site = Site(
             hit.rule.code,
@@ -243,17 +280,21 @@ class Judge:
             self.reach.module,
             entries=self._entries,
         )
-        chunk = event.function.chunk
-        shift = self.parsed.by_id[chunk.id].shift
         if event.test is not None and event.test.is_carried:
             offers, refusals = (), (_why_not(event, event.test),)
         else:
             offers, refusals = mending.proposals(
                 site, lambda name, error: self._failed(f"transformation {name}", event, error)
             )
+        return _Made(hit, site, offers, refusals)
+
+    def _finding(self, made: _Made) -> Finding:
+        hit, event = made.hit, made.hit.event
+        chunk = event.function.chunk
+        shift = self.parsed.by_id[chunk.id].shift
         statement = chunk.span(event.stmt)
         origin, named_line = self._origin(hit.flag.why, hit.engine)
-        finding = Finding(
+        return Finding(
             hit.rule.code,
             hit.rule.name,
             self.path,
@@ -264,8 +305,8 @@ class Judge:
             hit.entry.name,
             "explicit" if hit.entry.explicit else "implied",
             self._evidence(hit),
-            offers,
-            tuple(replace(r, span=r.span.shifted(shift) if r.span is not None else None) for r in refusals),
+            made.offers,
+            tuple(replace(r, span=r.span.shifted(shift) if r.span is not None else None) for r in made.refusals),
             hit.rule.gb or None,
             statement.shifted(shift),
             _header_end(event.stmt) + shift,
@@ -273,7 +314,6 @@ class Judge:
             named_line if "{origin}" in hit.flag.message else 0,
             hit.prices(),
         )
-        return finding, site
 
     def _severity(self, hit: _Hit) -> Severity:
         chosen = self.settings.severity.get(hit.rule.code)
@@ -383,7 +423,7 @@ def _part_of_another(event: Event, calls: frozenset[int]) -> bool:
 
 def _sets(parsed: Parsed, setting: str) -> bool:
     """Whether a file makes a setting true, by an assignment or a keyword."""
-    for chunk in parsed.chunks:
+    for chunk in parsed.seen:
         if setting not in chunk.text:
             continue
         for top in chunk.nodes:
@@ -403,7 +443,7 @@ def _sets(parsed: Parsed, setting: str) -> bool:
 def _silent_functions(parsed: Parsed, module: Module) -> set[str]:
     """Functions the file adds to ``torch._dynamo.config.reorderable_logging_functions`` and the like."""
     found: set[str] = set()
-    for chunk in parsed.chunks:
+    for chunk in parsed.seen:
         if not any(name in chunk.text for name in SILENT_REGISTRIES):
             continue
         for top in chunk.nodes:

@@ -1,204 +1,93 @@
 """Text to syntax trees, one per top-level statement; never raises on bad input.
 
-The unit is the *chunk*: the lines from one top-level statement to the next.  A chunk that an edit did
-not touch keeps its tree, its identity and everything computed from it; only its place in the file
-moves.  That is sound because Python's tokenizer is back in its initial state (no open bracket, no open
+A chunk that an edit did not touch keeps its tree, its identity and everything computed from it; only its place
+in the file moves.  That is sound because Python's tokenizer is back in its initial state (no open bracket, no open
 string, indentation zero) wherever a top-level statement begins: if the lines before, the changed
 lines and the lines after each parse on their own, the whole file parses to the same statements.
 
-Line numbers inside a chunk are those of the text it was parsed from (*raw* lines); ``Chunk.shift``
-turns them into lines of the current text.
+While somebody types a text often does not parse.  Then the part that does not is a *hole* (``chunks.Hole``), which
+remembers what stood there, and is all that is parsed with the next key.
 """
 
 from __future__ import annotations
 
 import ast
-import itertools
 import re
-import warnings
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
-from graphmend_lsp.text import Span, split_lines
+from graphmend_lsp.chunks import (
+    BOM,
+    Chunk,
+    Hole,
+    NotPython,
+    Parsed,
+    ParseFailure,
+    Place,
+    chunks_of,
+    first_line,
+    ids,
+    tree,
+)
+from graphmend_lsp.text import split_lines
 
-BOM = "\ufeff"
-_ids = itertools.count(1)
+__all__ = ["BOM", "Chunk", "Hole", "ParseFailure", "Parsed", "Place", "first_line", "parsable", "parse"]
+
 _MOST_BLANKED = 8
 """Blocks with errors that are blanked one after the other, a parse for each."""
 _CODING = re.compile(r"^[ \t\f]*#.*?coding[:=]", re.ASCII)
-
-
-class Place(NamedTuple):
-    """Where something stands: a chunk (by id) and a raw range in it.  Resolved by ``Parsed.resolve``."""
-
-    chunk: int
-    span: Span
-
-
-@dataclass(frozen=True, eq=False)
-class Chunk:
-    """One top-level statement (or several on one line) with the lines up to the next."""
-
-    id: int
-    text: str
-    raw_line: int
-    """Raw number of the chunk's first line."""
-    line: int
-    """Number of that line in the current text."""
-    nodes: tuple[ast.stmt, ...]
-    broken: bool = False
-
-    @property
-    def shift(self) -> int:
-        return self.line - self.raw_line
-
-    @cached_property
-    def lines(self) -> list[str]:
-        return split_lines(self.text)
-
-    @cached_property
-    def ascii(self) -> bool:
-        return self.text.isascii()
-
-    def raw_text(self, raw: int) -> str:
-        """Text of a raw line, with its ending."""
-        return self.lines[raw - self.raw_line]
-
-    def column(self, raw: int, utf8: int) -> int:
-        """Column in code points for ``ast``'s UTF-8 column on a raw line."""
-        if self.ascii:
-            return utf8
-        line = self.raw_text(raw)
-        if line.isascii():
-            return utf8
-        if line.startswith(BOM) and self.line == 1:
-            return 1 + len(line[1:].encode("utf-8", "surrogatepass")[:utf8].decode("utf-8", "ignore"))
-        return len(line.encode("utf-8", "surrogatepass")[:utf8].decode("utf-8", "ignore"))
-
-    def span(
-        self, node: ast.expr | ast.stmt | ast.excepthandler | ast.arg | ast.keyword | ast.pattern | ast.alias
-    ) -> Span:
-        """Raw range of a node."""
-        end_line = node.end_lineno or node.lineno
-        end = node.end_col_offset if node.end_col_offset is not None else node.col_offset
-        if self.ascii:
-            return Span(node.lineno, node.col_offset, end_line, end)
-        return Span(node.lineno, self.column(node.lineno, node.col_offset), end_line, self.column(end_line, end))
-
-    def source(self, span: Span) -> str:
-        """The text of a raw range."""
-        if span.line == span.end_line:
-            return self.raw_text(span.line)[span.column : span.end_column]
-        rows = [self.raw_text(n) for n in range(span.line, span.end_line + 1)]
-        rows[-1] = rows[-1][: span.end_column]
-        rows[0] = rows[0][span.column :]
-        return "".join(rows)
-
-    def source_of(self, node: ast.expr | ast.stmt) -> str:
-        """The text of a node."""
-        return self.source(self.span(node))
-
-
-@dataclass(frozen=True)
-class ParseFailure:
-    """Why (a part of) a text has no tree; ``line`` is 1-based, None where the parser names none."""
-
-    line: int | None
-    message: str
-
-
-@dataclass(frozen=True, eq=False)
-class Parsed:
-    """A text as chunks.  ``failure`` is set if a part did not parse; that part's chunk is ``broken``."""
-
-    text: str
-    chunks: tuple[Chunk, ...]
-    failure: ParseFailure | None = None
-    good: Parsed | None = field(default=None, repr=False)
-    """Where this text does not parse: the last one before it that did, whose chunks the next one can take over."""
-
-    @cached_property
-    def by_id(self) -> dict[int, Chunk]:
-        return {chunk.id: chunk for chunk in self.chunks}
-
-    def resolve(self, place: Place) -> Span | None:
-        """Range in the current text; None if the chunk is gone."""
-        chunk = self.by_id.get(place.chunk)
-        return None if chunk is None else place.span.shifted(chunk.shift)
+_STATEMENT = re.compile(r"(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n|\r|\n))*(?!(?:else|elif|except|finally)\b|[ \t\f\\])")
+"""The beginning of a text that does not go on with what stands before it."""
+_STRING = re.compile(
+    r"#[^\r\n]*"
+    r'|"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""'
+    r"|'''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''"
+    r"|(?P<open>\"\"\"|''')"
+    r'|"(?:\\(?:\r\n|.)|[^"\\\r\n])*"?'
+    r"|'(?:\\(?:\r\n|.)|[^'\\\r\n])*'?",
+    re.DOTALL,
+)
+_NESTED = re.compile(r"(?i)\b(?:f|fr|rf|t|tr|rt)(?:\"\"\"|''')")
+"""Strings that hold others from Python 3.12 on."""
+_KEYWORD = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+"""What cannot stand inside brackets."""
 
 
 def parse(text: str, previous: Parsed | None = None) -> Parsed:
     """The chunks of ``text``, reusing those of ``previous`` that did not change.
 
-    While somebody types a text often does not parse: then those of the last one that did count.
+    Where a part does not parse, what ``previous`` knows of it is kept (``Parsed.seen``).
     """
-    if previous is not None and previous.good is not None:
-        previous = previous.good
+    step = None
     if previous is not None:
-        if previous.text == text and previous.failure is None:
+        if previous.text == text:
             return previous
-        reused = _reparse(text, previous)
-        if reused is not None:
-            return reused
+        step = _step(text, previous)
+        if step is not None and step.certain:
+            return Parsed(text, step.chunks, step.failure)
     try:
-        return Parsed(text, tuple(_chunks(text, 1, _tree(text))))
-    except _NotPython as error:
-        failure = error.failure
-    if previous is not None:
-        kept = _keep_untouched(text, previous, failure)
-        if kept is not None:
-            return kept
-    return _around_the_error(text, failure)
+        chunks = tuple(chunks_of(text, 1, tree(text)))
+    except NotPython as error:
+        if step is not None:
+            return Parsed(text, step.chunks, error.failure)
+        return _around_the_error(text, error.failure)
+    return Parsed(text, _adopted(chunks, previous.seen) if previous is not None else chunks)
 
 
-class _NotPython(Exception):
-    def __init__(self, failure: ParseFailure) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
-
-
-def _tree(text: str) -> list[ast.stmt]:
-    source = text.removeprefix(BOM)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes and the like are other tools' business
-            return ast.parse(source).body
-    except SyntaxError as error:
-        raise _NotPython(ParseFailure(error.lineno, error.msg or "invalid syntax")) from None
-    except RecursionError:
-        raise _NotPython(ParseFailure(None, "nested too deeply to parse")) from None
-    except MemoryError:
-        raise _NotPython(ParseFailure(None, "too complex to parse")) from None
-    except ValueError as error:  # NUL bytes, lone surrogates
-        raise _NotPython(ParseFailure(None, str(error))) from None
-
-
-def first_line(node: ast.stmt) -> int:
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.decorator_list:
-        return min(node.lineno, node.decorator_list[0].lineno)
-    return node.lineno
-
-
-def _chunks(text: str, line: int, nodes: list[ast.stmt]) -> Iterable[Chunk]:
-    """Chunks of a parsed piece of text whose first raw line is 1 and stands on ``line`` of the file."""
-    lines = split_lines(text)
-    groups: list[tuple[int, list[ast.stmt]]] = []
-    last_end = 0
-    for node in nodes:
-        start = first_line(node)
-        if groups and start <= last_end:
-            groups[-1][1].append(node)
-        else:
-            groups.append((start, [node]))
-        last_end = max(last_end, node.end_lineno or node.lineno)
-    if not groups:
-        yield Chunk(next(_ids), text, 1, line, ())
-        return
-    starts = [1, *(start for start, _ in groups[1:]), len(lines) + 1]
-    for (_, members), begin, end in zip(groups, starts, starts[1:], strict=False):
-        yield Chunk(next(_ids), "".join(lines[begin - 1 : end - 1]), begin, line + begin - 1, tuple(members))
+def _adopted(chunks: Sequence[Chunk], known: Sequence[Chunk]) -> tuple[Chunk, ...]:
+    """The chunks, in place of new ones those that are known with the same text."""
+    pool: dict[str, list[Chunk]] = {}
+    for chunk in reversed(known):
+        if not chunk.broken:
+            pool.setdefault(chunk.text, []).append(chunk)
+    found: list[Chunk] = []
+    for chunk in chunks:
+        same = pool.get(chunk.text)
+        found.append(replace(same.pop(), line=chunk.line) if same else chunk)
+    return tuple(found)
 
 
 class _Window(NamedTuple):
@@ -206,13 +95,15 @@ class _Window(NamedTuple):
     text: str
     line: int
     after: tuple[Chunk, ...]
+    gone: tuple[Chunk, ...]
+    """What stood where the text stands now, of holes what stood there before."""
 
 
 def _window(text: str, previous: Parsed) -> _Window | None:
     """The changed lines, widened to whole chunks, between the untouched chunks before and after."""
     old, new = previous.text, text
     chunks = previous.chunks
-    if not chunks or any(c.broken for c in chunks) or old.startswith(BOM) is not new.startswith(BOM):
+    if not chunks or any(c.broken and c.hole is None for c in chunks) or old.startswith(BOM) is not new.startswith(BOM):
         return None
     limit = min(len(old), len(new))
     prefix = _common_prefix(old, new, limit)
@@ -228,54 +119,130 @@ def _window(text: str, previous: Parsed) -> _Window | None:
     while last > first and tail + len(chunks[last - 1].text) <= suffix:
         tail += len(chunks[last - 1].text)
         last -= 1
-    if first and first == last:
+    # What does not parse may go on in what is beside it.
+    while first and (first == last or chunks[first - 1].broken):
         first -= 1
         used -= len(chunks[first].text)
+    while last < len(chunks) and chunks[last].broken:
+        tail -= len(chunks[last].text)
+        last += 1
     end = len(new) - tail
     if last < len(chunks) and end > 0 and new[end - 1] not in "\r\n":
         return None
     line = chunks[first].line if first < len(chunks) else 1
     moved = _count_lines(new[:end]) + 1 - (chunks[last].line if last < len(chunks) else 0)
     after = tuple(replace(c, line=c.line + moved) if moved else c for c in chunks[last:])
-    return _Window(chunks[:first], new[used:end], line, after)
+    gone = tuple(part for c in chunks[first:last] for part in (c.hole.stale if c.hole is not None else (c,)))
+    return _Window(chunks[:first], new[used:end], line, after, gone)
 
 
-def _reparse(text: str, previous: Parsed) -> Parsed | None:
+class _Step(NamedTuple):
+    """The chunks of a text, some of them holes; ``certain`` if it is proved that the whole does not parse then."""
+
+    chunks: tuple[Chunk, ...]
+    failure: ParseFailure | None
+    certain: bool
+
+
+def _step(text: str, previous: Parsed) -> _Step | None:
+    """A text from the one before it; None where its changed lines cannot be parsed on their own."""
     window = _window(text, previous)
     if window is None:
         return None
     piece = window.text
     if not window.before and _CODING.match(piece):
         return None
-    if piece and window.after and piece[-1] not in "\r\n":
+    if piece and window.after and (piece[-1] not in "\r\n" or _goes_on(piece)):
         return None
     if window.before and piece.startswith(BOM):
         return None  # only the first character of a file may be one
     try:
-        nodes = _tree(piece)
-    except _NotPython:
+        nodes = tree(piece)
+    except NotPython:
+        middle = tuple(_parts(piece, window.line, window.gone))
+        if not any(chunk.broken for chunk in middle):
+            return None
+    else:
+        if not nodes and (window.before or window.after) and piece.strip() == "" and not window.before:
+            return None
+        middle = _adopted(list(chunks_of(piece, window.line, nodes)), window.gone) if piece else ()
+    chunks = window.before + middle + window.after
+    holes = [number for number, chunk in enumerate(chunks) if chunk.broken]
+    if not holes:
+        return _Step(chunks, None, True)
+    first = chunks[holes[0]]
+    if first.hole is None:
         return None
-    if not nodes and (window.before or window.after) and piece.strip() == "" and not window.before:
-        return None
-    middle = tuple(_chunks(piece, window.line, nodes)) if piece else ()
-    return Parsed(text, window.before + middle + window.after)
+    line = first.hole.failure.line
+    failure = replace(first.hole.failure, line=None if line is None else line + first.line - 1)
+    certain = all(hole is not None and hole.certain for hole in (chunks[n].hole for n in holes))
+    # An open bracket may be closed in the next hole, unless something stands between that ends all hope.
+    apart = all(
+        any(isinstance(node, _KEYWORD) for chunk in chunks[a + 1 : b] for node in chunk.nodes)
+        for a, b in pairwise(holes)
+    )
+    return _Step(chunks, failure, certain and apart)
 
 
-def _keep_untouched(text: str, previous: Parsed, failure: ParseFailure) -> Parsed | None:
-    window = _window(text, previous)
-    if window is None:
-        return None
-    middle: tuple[Chunk, ...] = (Chunk(next(_ids), window.text, 1, window.line, (), broken=True),)
+def _parts(piece: str, line: int, gone: tuple[Chunk, ...]) -> Iterator[Chunk]:
+    """The chunks of a text that does not parse: what was there before, what parses on its own, and holes."""
+    at = 0
+    lost: list[Chunk] = []
+    for old in gone:
+        found = -1 if old.broken else piece.find(old.text, at)
+        while found > 0 and piece[found - 1] not in "\r\n":
+            found = piece.find(old.text, found + 1)
+        end = found + len(old.text)
+        if found < 0 or (end < len(piece) and (piece[end - 1] not in "\r\n" or not _STATEMENT.match(piece, end))):
+            lost.append(old)
+            continue
+        yield from _part(piece[at:found], line, tuple(lost))
+        line += _count_lines(piece[at:found])
+        yield replace(old, line=line)
+        line += _count_lines(old.text)
+        at = end
+        lost.clear()
+    yield from _part(piece[at:], line, tuple(lost))
+
+
+def _part(piece: str, line: int, lost: tuple[Chunk, ...]) -> Iterator[Chunk]:
+    if not piece:
+        return
     try:
-        _tree(window.text)
-    except _NotPython as error:  # several places may have changed, and only one of them be broken
-        middle = _blanked_chunks(window.text, window.line, error.failure) or middle
-    return Parsed(text, (*window.before, *middle, *window.after), failure, previous)
+        if line > 1 and piece.startswith(BOM):
+            raise NotPython(ParseFailure(1, "invalid non-printable character U+FEFF"))
+        if _goes_on(piece):
+            raise NotPython(ParseFailure(None, "unexpected EOF while parsing"))
+        yield from _adopted(list(chunks_of(piece, line, tree(piece))), lost)
+    except NotPython as error:
+        hole = Hole(error.failure, lost, error.failure.line is not None and _ends(piece))
+        yield Chunk(next(ids), piece, 1, line, (), broken=True, hole=hole)
+
+
+def _goes_on(piece: str) -> bool:
+    """Whether the last line may be continued on the next; at the end of a text Python does not always mind."""
+    return piece.rstrip("\r\n").endswith("\\")
+
+
+def _ends(piece: str) -> bool:
+    """Whether lines that do not parse do so with no lines around them that are statements of their own.
+
+    They begin with a statement, and what they leave open, nothing behind them takes up: strings, a continued line,
+    decorators.  A bracket may be open: what closes all of its own never closes it.
+    """
+    if not _STATEMENT.match(piece) or _goes_on(piece):
+        return False
+    if sys.version_info >= (3, 12) and _NESTED.search(piece):
+        return False
+    if any(found["open"] for found in _STRING.finditer(piece)):
+        return False
+    decorator = re.search(r"(?s)(?:^|[\r\n])@(?!.*[\r\n]@)(.*)", piece)
+    return decorator is None or re.search(r"[\r\n](?:async|def|class)\b", decorator[1]) is not None
 
 
 def _around_the_error(text: str, failure: ParseFailure) -> Parsed:
     """Blank the top-level block with the error and parse the rest; twice, then give up."""
-    chunks = _blanked_chunks(text, 1, failure) or (Chunk(next(_ids), text, 1, 1, (), broken=True),)
+    chunks = _blanked_chunks(text, 1, failure) or (Chunk(next(ids), text, 1, 1, (), broken=True),)
     return Parsed(text, chunks, failure)
 
 
@@ -297,13 +264,13 @@ def _blanked_chunks(text: str, line: int, failure: ParseFailure) -> tuple[Chunk,
             blanked[number] = _ending(blanked[number])
             gone.add(number + 1)
         try:
-            nodes = _tree("".join(blanked))
-        except _NotPython as error:
+            nodes = tree("".join(blanked))
+        except NotPython as error:
             current = error.failure
             continue
         return tuple(
             replace(c, broken=not c.nodes or any(c.raw_line <= n < c.raw_line + len(c.lines) for n in gone))
-            for c in _chunks(text, line, nodes)
+            for c in chunks_of(text, line, nodes)
         )
     return None
 
@@ -317,8 +284,8 @@ def parsable(text: str) -> tuple[str, ParseFailure | None]:
     first: ParseFailure | None = None
     for _ in range(_MOST_BLANKED):
         try:
-            _tree("".join(lines))
-        except _NotPython as error:
+            tree("".join(lines))
+        except NotPython as error:
             failure = error.failure
         else:
             return "".join(lines), first

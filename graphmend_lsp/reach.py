@@ -104,7 +104,7 @@ class Reach:
         self._wanted = wanted
         self._kept: dict[tuple[ast.AST, str], _Reused] = {}
         self._closures = Closures(self.module)
-        self._present = frozenset(parsed.by_id)
+        self._present = frozenset(parsed.seen_by_id)
         self._found_for: dict[int, frozenset[int]] = {}
         """For each of the new facts, by id, the closure of the entry that they were found for."""
         self._outer: dict[Engine, frozenset[int]] = {}
@@ -140,6 +140,7 @@ class Reach:
         nodes |= {entry.function.node for entry, _ in found}
         found.sort(key=lambda pair: not pair[0].explicit)
         regions = [self._region(entry, kept, nodes) for entry, kept in found]
+        self._before = self._wanted = None  # of no use any more
         return regions, Kept(self._kept, silent)
 
     def _facts(self, entry: Entry) -> _Reused | None:

@@ -92,7 +92,7 @@ class Closures:
     """Closures over the chunks of one module."""
 
     def __init__(self, module: Module) -> None:
-        self._chunks: dict[int, Chunk] = module.parsed.by_id
+        self._chunks: dict[int, Chunk] = module.parsed.seen_by_id
         self._binders: dict[str, set[int]] = {}
         for name, bindings in module.bindings.items():
             ids = {b.chunk.id for b in bindings if b.chunk is not None}

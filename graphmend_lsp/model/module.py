@@ -113,7 +113,7 @@ class Module:
         self.classes: list[ClassInfo] = []
         self.rebound: set[str] = set()
         self.star_imports: list[str] = []
-        for chunk in parsed.chunks:
+        for chunk in parsed.seen:
             for node in chunk.nodes:
                 self._bind(node, chunk)
 

@@ -145,7 +145,7 @@ class _Finder:
             forward = cls.methods.get("forward") or cls.methods.get("__call__")
             if forward is not None:
                 yield from self._decorated(forward, cls.node.decorator_list, cls.chunk)
-        for chunk in self.module.parsed.chunks:
+        for chunk in self.module.parsed.seen:
             if "compile" not in chunk.text and "export" not in chunk.text:
                 continue
             for node in chunk.nodes:

@@ -106,7 +106,7 @@ def outline(
     module = loader.module(path, parsed)
     engine = Engine(loader)
     found = _targets(module, settings, engine)
-    parts = tuple(_part(item, parsed) for item in (*module.classes, *module.functions))
+    parts = tuple(_part(item, parsed) for item in (*module.classes, *module.functions) if _stands(item))
     if parsed.failure is not None and before is not None:
         names = {target.name for target in found}
         found += _kept([target for target in before.targets if target.name not in names], parsed, parts)
@@ -148,14 +148,21 @@ def _targets(module: Module, settings: Settings, engine: Engine) -> list[Target]
         item: FunctionInfo | ClassInfo = function
         if owner is not None and function.name in ("forward", "__call__"):
             item = owner
-        if item.module is module and "<" not in item.qualname and (entry.explicit or isinstance(item, ClassInfo)):
+        known = item.module is module and _stands(item)
+        if known and "<" not in item.qualname and (entry.explicit or isinstance(item, ClassInfo)):
             kind: Kind = "compiled" if entry.explicit else "module"
             if item.qualname not in found or kind == "compiled":
                 found[item.qualname] = _target(item, kind, engine)
     for cls in module.classes:
-        if cls.qualname not in found and engine.is_module(cls) and engine.method(cls, "forward") is not None:
+        new = cls.qualname not in found and _stands(cls)
+        if new and engine.is_module(cls) and engine.method(cls, "forward") is not None:
             found[cls.qualname] = _target(cls, "module", engine)
     return list(found.values())
+
+
+def _stands(item: FunctionInfo | ClassInfo) -> bool:
+    """Whether it is in the text as it is now, not only in one that did parse."""
+    return item.chunk.id in item.module.parsed.by_id
 
 
 def _target(item: FunctionInfo | ClassInfo, kind: Kind, engine: Engine) -> Target:

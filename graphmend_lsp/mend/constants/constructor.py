@@ -237,7 +237,7 @@ def _nonzero(node: ast.expr) -> bool:
 
 def _written_elsewhere(site: Site, cls: ClassInfo, made: Constants) -> bool:
     """Whether anything of the file but the one statement may change what one of the attributes holds."""
-    chunks = [c for c in site.module.parsed.chunks if any(name in c.text for name in made.found)]
+    chunks = [c for c in site.module.parsed.seen if any(name in c.text for name in made.found)]
     suspects = [
         n for chunk in chunks for top in chunk.nodes for n in walk(top) if _writes(n, made, _aliases(top, made))
     ]

@@ -128,7 +128,7 @@ class Setups(Arms):
     def _elsewhere(self, name: str, stmt: ast.If) -> bool:
         """Whether code beside the initialiser asks for an attribute by its name, or deletes it."""
         inside = {id(n) for n in ast.walk(stmt)}
-        for chunk in self.site.module.parsed.chunks:
+        for chunk in self.site.module.parsed.seen:
             for top in chunk.nodes:
                 for node in ast.walk(top):
                     if id(node) in inside:
