@@ -113,8 +113,10 @@ def check(
     internal = judge.internal
     marks = suppressions(text)
     shown = [(f, s) for f, s in found if not _suppressed(f, marks)]
-    # a comment may hide what an error of ours has cost
-    unused = [mark for mark in marks if mark.unused and _judged(mark, settings) and not internal]
+    # a comment may hide what an error of ours has cost, or what does not parse just now
+    unused = [
+        mark for mark in marks if mark.unused and _judged(mark, settings) and not internal and not _broken(mark, parsed)
+    ]
     if settings.wants("GM001"):
         shown += [(_unused(path, mark), None) for mark in unused]
     shown.sort(key=lambda row: (row[0].span, row[0].code))
@@ -151,6 +153,17 @@ def _judged(mark: Suppression, settings: Settings) -> bool:
     if mark.codes:
         return all(settings.wants(code) for code in mark.codes)
     return not settings.select and not settings.ignore
+
+
+def _broken(mark: Suppression, parsed: Parsed) -> bool:
+    """Whether a comment covers lines that do not parse."""
+    if parsed.failure is None:
+        return False
+    lines = {mark.span.line, mark.line}
+    return mark.line is None or any(
+        chunk.broken and not lines.isdisjoint(range(chunk.line, chunk.line + len(chunk.lines)))
+        for chunk in parsed.chunks
+    )
 
 
 def _suppressed(finding: Finding, marks: list[Suppression]) -> bool:

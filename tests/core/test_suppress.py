@@ -83,6 +83,17 @@ def test_unused() -> None:
     assert codes("return x  # graphmend: ignore", ignore=("GM001",)) == []
 
 
+def test_what_does_not_parse_may_hide_something() -> None:
+    text = "import torch\n\n\n@torch.compile\ndef f(x):\n    print(x)  # graphmend: ignore\n    return x{}\n"
+    good = check(text.format(""))
+    assert not good.findings
+    for previous in (good, None):
+        assert not check(text.format(" +"), previous=previous).findings
+    other = text.format("") + "\n\ndef g(x):\n    return x  # graphmend: ignore\n"
+    broken = check(other.replace("return x\n", "return x +\n"), previous=check(other))
+    assert [f.code for f in broken.findings] == ["GM001"]
+
+
 def test_unused_knows_its_place() -> None:
     analysis = check("import torch\nx = 1  # graphmend: ignore\n")
     (span,) = analysis.unused_suppressions
