@@ -12,7 +12,8 @@ from graphmend_lsp.text import Span
 
 _MARK = re.compile(r"#\s*graphmend\s*:\s*(ignore-file|ignore)\b\s*(?:\[([^\]]*)\])?", re.IGNORECASE)
 _NOQA = re.compile(r"#\s*noqa\s*:\s*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*)", re.IGNORECASE)
-_ANY = re.compile(r"graphmend\s*:|noqa\s*:", re.IGNORECASE)
+_ANY = re.compile(r"graphmend\s*:|noqa\s*:[^\r\n]*gm", re.IGNORECASE)
+_WORDS = ("graphmend", "noqa")
 
 
 @dataclass(eq=False)
@@ -40,7 +41,8 @@ def _hit(code: str, used: set[str]) -> bool:
 
 def suppressions(text: str) -> list[Suppression]:
     """All suppression comments of a text; comments are found by the tokenizer, so strings do not count."""
-    if not _ANY.search(text):
+    lowered = text.lower()  # to find a word is much faster than to search for a pattern
+    if not any(word in lowered for word in _WORDS) or not _ANY.search(text):
         return []
     found: list[Suppression] = []
     last_code_line = 0

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from graphmend_lsp.flow import host
-from graphmend_lsp.flow.events import Context, Datum, Event, EventKind, Facts, Flow, Test
+from graphmend_lsp.flow.events import Context, Datum, Event, EventKind, Facts, Flow, Test, TryBlock
 from graphmend_lsp.flow.slices import Slice
 from graphmend_lsp.flow.state import State
 from graphmend_lsp.flow.tensors import is_element
@@ -191,7 +190,7 @@ class Base:
         roots = all_roots(value)
         if not roots:
             return
-        flow = Flow(kind, self.place(node), node)  # type: ignore[arg-type]
+        flow = Flow(kind, self.chunk, node)  # type: ignore[arg-type]
         for root in roots:
             self.facts.flows.setdefault(root, []).append(flow)
 
@@ -245,5 +244,21 @@ class Base:
         self.facts.values[id(node)] = value
         return value
 
-    def with_context(self, **changes: Any) -> Context:
-        return replace(self.context, **changes)
+    def with_context(
+        self,
+        *,
+        loops: tuple[ast.stmt, ...] | None = None,
+        tries: tuple[TryBlock, ...] | None = None,
+        withs: tuple[str, ...] | None = None,
+        no_grad: bool | None = None,
+        data_branches: tuple[ast.If, ...] | None = None,
+    ) -> Context:
+        """The context at hand with other parts (``dataclasses.replace``, but several times faster)."""
+        now = self.context
+        return Context(
+            now.loops if loops is None else loops,
+            now.tries if tries is None else tries,
+            now.withs if withs is None else withs,
+            now.no_grad if no_grad is None else no_grad,
+            now.data_branches if data_branches is None else data_branches,
+        )

@@ -18,7 +18,7 @@ from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.interpret import Interpreter
 from graphmend_lsp.flow.names import OUTSIDE, as_lambda, open_default
 from graphmend_lsp.flow.ops import module_fact
-from graphmend_lsp.flow.slices import Slice, returned_by
+from graphmend_lsp.flow.slices import slice_of
 from graphmend_lsp.flow.state import State
 from graphmend_lsp.flow.untraceable import Release
 from graphmend_lsp.flow.values import (
@@ -59,10 +59,8 @@ class Engine(Classes):
         self._decorated: dict[FunctionInfo, Value] = {}
         self._memo: dict[tuple[FunctionNode, Any], Facts | None] = {}
         self._contexts: dict[tuple[FunctionNode, bool], int] = {}
-        self._slices: dict[FunctionNode, Slice | None] = {}
         self._envs: dict[int, Any] = {}
         """Environments that are part of a key above, kept so that no other one gets the same id."""
-        self._uses: dict[FunctionNode, parameters.Uses] = {}
         self._guesses: dict[tuple[FunctionNode, str], Value | None] = {}
         self._opaque: dict[FunctionInfo, bool] = {}
 
@@ -165,8 +163,17 @@ class Engine(Classes):
             caller.may_write(node)
             return self._declared_return(function) or UNKNOWN
         given = self.bind_params(function, closure.bound, values, keywords, exact)
-        params = {name: self._argument(name, value, function, caller, node) for name, value in given.items()}
-        facts = self.analyse(function, params, closure.env, caller.depth + 1, learn=caller.learns)
+        params = {name: self._argument(name, value, function) for name, value in given.items()}
+
+        def explain() -> dict[str, Value]:
+            return {
+                name: changed(value, why=self._param_why(function, name, given[name].why, caller, node))
+                if given[name].kind is Kind.TENSOR
+                else value
+                for name, value in params.items()
+            }
+
+        facts = self.analyse(function, params, closure.env, caller.depth + 1, learn=caller.learns, explain=explain)
         if facts is None:
             for value in (*values, *keywords.values()):
                 caller.flow("call", value, node)
@@ -183,17 +190,14 @@ class Engine(Classes):
             return value
         return changed(value, roots=frozenset({("unknown", function.qualname)}))
 
-    def _argument(self, name: str, value: Value, function: FunctionInfo, caller: Base, node: ast.expr) -> Value:
-        """An argument as the callee sees it: the parameter is its root."""
+    def _argument(self, name: str, value: Value, function: FunctionInfo) -> Value:
+        """An argument as the callee sees it, but for where it comes from: the parameter is its root."""
         if value.kind is Kind.TENSOR:
             root = ("param", name)
-            why = self._param_why(function, name, value.why, caller, node)
             kind = "floating" if tensors.is_floating(value.dtype) else "any"
             dtype = value.dtype if isinstance(value.dtype, str) else (kind, root)
             shape = () if value.shape == () else root
-            return changed(
-                value, roots=frozenset({root}), dtype=dtype, shape=shape, device=root, why=why, unbound=False
-            )
+            return changed(value, roots=frozenset({root}), dtype=dtype, shape=shape, device=root, unbound=False)
         if value.kind is Kind.CONTAINER and all_roots(value):
             return rooted(value, ("param", name))
         if value.kind is Kind.UNKNOWN and value.dtype != "module-output":
@@ -243,11 +247,19 @@ class Engine(Classes):
     # -- contexts --------------------------------------------------------------------------------
 
     def analyse(
-        self, function: FunctionInfo, params: dict[str, Value], env: Any, depth: int, *, learn: bool = False
+        self,
+        function: FunctionInfo,
+        params: dict[str, Value],
+        env: Any,
+        depth: int,
+        *,
+        learn: bool = False,
+        explain: Callable[[], dict[str, Value]] | None = None,
     ) -> Facts | None:
         """Facts of a function for these parameters; None on recursion and past the depth limit.
 
-        With ``learn`` no more than what it returns.
+        With ``learn`` no more than what it returns.  ``explain`` gives the parameters with their evidence, which is
+        made only for the first call that has them.
         """
         if depth > MAX_DEPTH:
             return None
@@ -266,6 +278,7 @@ class Engine(Classes):
         if env is not None:
             self._envs[id(env)] = env
         self._contexts[function.node, learn] = count + 1
+        params = params if explain is None else explain()
         return self._kept(key, function, params, env, depth, learn=learn)
 
     def _kept(
@@ -285,18 +298,14 @@ class Engine(Classes):
             interpreter = Interpreter(self, function, facts, state, depth)
             if learn:
                 interpreter.called_to_learn = True
-                interpreter.kept = self._slice(function)
+                interpreter.kept = slice_of(function.node)
             self._memo[key] = interpreter.run()
+            if learn or not self.loader.is_own(function.module):
+                facts.values, facts.branches = {}, {}  # nothing there is ever mended, and they are most of the memory
         except Exception:
             # A mistake of ours in one function must not cost the findings of the others.
             self.failed(function)
         return self._memo[key]
-
-    def _slice(self, function: FunctionInfo) -> Slice | None:
-        if function.node not in self._slices:
-            is_lambda = isinstance(function.node, ast.Lambda)
-            self._slices[function.node] = None if is_lambda else returned_by(function.body)
-        return self._slices[function.node]
 
     def _learned(self, function: FunctionInfo) -> Facts | None:
         """What a function returns for parameters of which nothing is known."""
@@ -360,8 +369,8 @@ class Engine(Classes):
             value = values.get(arg.arg)
             if value is None or value.kind in (Kind.MODULE, Kind.INSTANCE, Kind.CLASS):
                 continue
-            uses = self._uses_of(function)
-            if value.kind is Kind.UNKNOWN and arg.annotation is None and not parameters.used_as_python(uses, arg.arg):
+            denied = value.kind is not Kind.UNKNOWN or arg.annotation is not None
+            if not denied and not parameters.used_as_python(function, arg.arg):
                 tensor = self._root_param(function, arg, Value(Kind.TENSOR), "the first of a compiled function")
                 values[arg.arg] = changed(tensor, null=Null.MAYBE)
             break
@@ -425,12 +434,6 @@ class Engine(Classes):
             return Value(Kind.PYTHON, null=Null.MAYBE)
         return Value(Kind.UNKNOWN, null=Null.MAYBE, roots=frozenset({("param", arg.arg)}))
 
-    def _uses_of(self, function: FunctionInfo) -> parameters.Uses:
-        known = self._uses.get(function.node)
-        if known is None:
-            known = self._uses[function.node] = parameters.Uses(function)
-        return known
-
     def _guess(self, function: FunctionInfo, name: str) -> Value | None:
         """A parameter's value by its uses, if they tell; the same in every context."""
         key = (function.node, name)
@@ -453,7 +456,7 @@ class Engine(Classes):
             value = self.member(cls, node.attr, UNKNOWN)
             return value.kind is Kind.MODULE and isinstance(value.ref, str) and module_fact(value.ref) is not None
 
-        use = parameters.used_as_tensor(self._uses_of(function), name, torch_module)
+        use = parameters.used_as_tensor(function, name, torch_module)
         if use is None:
             return self._guess_list(function, name, torch_module)
         node, words = use
@@ -463,7 +466,7 @@ class Engine(Classes):
         return changed(value, null=Null.MAYBE)
 
     def _guess_list(self, function: FunctionInfo, name: str, torch_module: Callable[[ast.expr], bool]) -> Value | None:
-        use = parameters.iterated_as_tensors(self._uses_of(function), name, torch_module)
+        use = parameters.iterated_as_tensors(function, name, torch_module)
         if use is None:
             return None
         node, words = use

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from graphmend_lsp.flow.values import Root, Value, Why
-from graphmend_lsp.parse import Place
+from graphmend_lsp.parse import Chunk, Place
 
 if TYPE_CHECKING:
     from graphmend_lsp.model.module import FunctionInfo
@@ -166,8 +166,12 @@ class Flow:
     """Where a storage goes: returned, stored, written in place, or passed to unknown code."""
 
     kind: Literal["return", "store", "write", "call", "identity"]
-    place: Place
-    node: ast.AST
+    chunk: Chunk
+    node: ast.expr | ast.stmt
+
+    @property
+    def place(self) -> Place:
+        return Place(self.chunk.id, self.chunk.span(self.node))
 
 
 @dataclass(slots=True, eq=False)

@@ -231,7 +231,18 @@ def _holds(condition: str, positional: Sequence[Argument], keywords: Mapping[str
     return found in _KINDS[value]
 
 
+_variants: dict[tuple[int, int], tuple[OpFact, Variant, OpFact]] = {}
+"""Facts with one of their variants taken, by the ``id`` of both, which are those of the tables: there are not many."""
+
+
 def _changed(fact: OpFact, variant: Variant) -> OpFact:
+    known = _variants.get((id(fact), id(variant)))
+    if known is None:
+        known = _variants[id(fact), id(variant)] = (fact, variant, _made_of(fact, variant))
+    return known[2]
+
+
+def _made_of(fact: OpFact, variant: Variant) -> OpFact:
     changes = dict(variant.changes)
     if changes.get("returns", "tensor") != "tensor":
         changes = {"shape": None, "result_dtype": None, "pointwise": False, **changes}

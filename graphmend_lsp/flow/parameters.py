@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from weakref import WeakKeyDictionary
 
 from graphmend_lsp.flow.ops import ARRAY_METHODS, TENSOR_ONLY_METHODS, function_fact, method_fact
 from graphmend_lsp.flow.values import (
@@ -18,7 +19,7 @@ from graphmend_lsp.flow.values import (
     join_all,
     number,
 )
-from graphmend_lsp.model.module import ClassInfo, FunctionInfo, Module
+from graphmend_lsp.model.module import ClassInfo, FunctionInfo, FunctionNode, Module
 from graphmend_lsp.model.walk import children, own_nodes, walk
 
 _TENSOR_NAMES = frozenset(
@@ -160,11 +161,10 @@ def _union(members: list[Value | None]) -> Value | None:
 class Uses:
     """Where a function uses each of its names: one walk over the body, shared by all parameters."""
 
-    def __init__(self, function: FunctionInfo) -> None:
-        self.function = function
+    def __init__(self, node: FunctionNode) -> None:
         self.by_name: dict[str, list[ast.AST]] = {}
         """For each name, the nodes of which a load of it is a direct part."""
-        self.computed: dict[str, set[str]] = {}
+        self.computed: dict[str, dict[str, None]] = {}
         """For each name, the names assigned from arithmetic or a comparison with it."""
         self.loops: dict[str, list[str]] = {}
         """For each name, the targets of loops and comprehensions over it."""
@@ -172,8 +172,8 @@ class Uses:
         self.self_updates: set[str] = set()
         self.counted: set[str] = set()
         """Names that are an index, or compared with an int where Python needs a bool."""
-        for node in own_nodes(function.node):
-            self._add(node)
+        for part in own_nodes(node):
+            self._add(part)
 
     def _add(self, node: ast.AST) -> None:
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name):
@@ -191,7 +191,7 @@ class Uses:
                         self.by_name.setdefault(name, []).append(node)
                     else:
                         targets = (t.id for t in node.targets if isinstance(t, ast.Name))
-                        self.computed.setdefault(name, set()).update(targets)
+                        self.computed.setdefault(name, {}).update(dict.fromkeys(targets))
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
@@ -223,9 +223,20 @@ class Uses:
                 if isinstance(item.left, ast.Name) and _is_int(item.comparators[0]):
                     self.counted.add(item.left.id)
 
+    @classmethod
+    def of(cls, node: FunctionNode) -> Uses:
+        """The uses in a function; trees never change, and those that an edit does not touch stay."""
+        known = _known_uses.get(node)
+        if known is None:
+            known = _known_uses[node] = cls(node)
+        return known
+
     def expressions(self, name: str) -> list[ast.expr]:
         found = [n for n in self.by_name.get(name, ()) if isinstance(n, ast.expr)]
         return sorted(found, key=_position)
+
+
+_known_uses: WeakKeyDictionary[FunctionNode, Uses] = WeakKeyDictionary()
 
 
 def _is_int(node: ast.expr) -> bool:
@@ -249,18 +260,21 @@ def _operands(node: ast.expr) -> set[str]:
     return found
 
 
-def used_as_tensor(uses: Uses, name: str, is_torch_module: Callable[[ast.expr], bool]) -> tuple[ast.expr, str] | None:
+def used_as_tensor(
+    function: FunctionInfo, name: str, is_torch_module: Callable[[ast.expr], bool]
+) -> tuple[ast.expr, str] | None:
     """A use in the body that only a tensor allows: the node, and the use in words.
 
     Uses behind a new binding of the name are those of another value, unless it is made from the old one.
     """
+    uses = Uses.of(function.node)
     limit = uses.stored.get(name)
     if limit is None or name in uses.self_updates:
         limit = None
     for node in uses.expressions(name):
         if limit is not None and _position(node) > limit:
             break
-        found = _use(node, name, uses.function, is_torch_module) or _use_of_result(node, name)
+        found = _use(node, name, function, is_torch_module) or _use_of_result(node, name)
         if found is not None:
             return found
     for derived in uses.computed.get(name, ()):
@@ -271,19 +285,21 @@ def used_as_tensor(uses: Uses, name: str, is_torch_module: Callable[[ast.expr], 
 
 
 def iterated_as_tensors(
-    uses: Uses, name: str, is_torch_module: Callable[[ast.expr], bool]
+    function: FunctionInfo, name: str, is_torch_module: Callable[[ast.expr], bool]
 ) -> tuple[ast.expr, str] | None:
     """A loop or comprehension over the parameter whose elements are used as tensors."""
+    uses = Uses.of(function.node)
     for target in uses.loops.get(name, ()):
         for node in uses.expressions(target):
-            found = _use(node, target, uses.function, is_torch_module)
+            found = _use(node, target, function, is_torch_module)
             if found is not None:
                 return found
     return None
 
 
-def used_as_python(uses: Uses, name: str) -> bool:
+def used_as_python(function: FunctionInfo, name: str) -> bool:
     """Whether some use is one that no tensor allows, or one that says nothing for a tensor."""
+    uses = Uses.of(function.node)
     return name in uses.counted or any(_python_use(node, name) for node in uses.by_name.get(name, ()))
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from weakref import WeakKeyDictionary
 
+from graphmend_lsp.model.module import FunctionNode
 from graphmend_lsp.model.walk import walk
 
 _ALWAYS = (ast.Return, ast.Raise, ast.Break, ast.Continue, ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom)
@@ -16,6 +18,17 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _BLOCKS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.Match)
 _SEES_NAMES = frozenset({"locals", "vars", "exec", "eval"})
 Slice = frozenset[ast.stmt]
+_known: WeakKeyDictionary[FunctionNode, Slice | None] = WeakKeyDictionary()
+"""Trees never change, and those that an edit does not touch stay."""
+
+
+def slice_of(function: FunctionNode) -> Slice | None:
+    """``returned_by`` for the body of a function."""
+    if isinstance(function, ast.Lambda):
+        return None
+    if function not in _known:
+        _known[function] = returned_by(function.body)
+    return _known[function]
 
 
 def returned_by(body: list[ast.stmt]) -> Slice | None:

@@ -117,7 +117,7 @@ class TorchCalls(CallBase):
             self.facts.random = True
         if fact.numbers:
             self._numbers_given(fact, name, arguments, node)
-        reads_tensor = holds_tensor(join_all(tuple(inside)))
+        reads_tensor = (fact.dynamic or fact.host_read) and holds_tensor(join_all(tuple(inside)))
         if fact.dynamic and (reads_tensor or method):
             self.host_read("dynamic", node, name, first or UNKNOWN)
         if fact.host_read:

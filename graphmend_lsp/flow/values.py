@@ -266,6 +266,8 @@ def _one_of(a: Value, b: Value, null: Null, unbound: bool, roots: frozenset[Root
 
 
 def _options(a: Value, b: Value) -> tuple[Value, ...]:
+    if not a.options and not b.options and a.kind in _PLAIN and b.kind in _PLAIN:
+        return ()
     found: tuple[Value, ...] = ()
     for value in (a, b):
         for option in alternatives(value):

@@ -32,7 +32,10 @@ def identifiers(text: str) -> frozenset[str]:
 @lru_cache(maxsize=16)
 def used_as_name(text: str, name: str) -> bool:
     """Whether a word stands in a text other than as an attribute."""
-    return re.search(rf"(?<![.\w]){re.escape(name)}(?!\w)", text) is not None
+    return any(
+        at == 0 or not (text[at - 1] in "._" or text[at - 1].isalnum())  # behind the word: it is found faster so
+        for at in (found.start() for found in re.finditer(rf"{re.escape(name)}(?!\w)", text))
+    )
 
 
 def unique(name: str, taken: frozenset[str] | set[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from weakref import WeakKeyDictionary
 
 from graphmend_lsp.model.walk import walk
 
@@ -43,8 +44,19 @@ def may_be(a: str, b: str) -> bool:
     return starts and (a_last.endswith(b_last) or b_last.endswith(a_last))
 
 
-def attributes_set(function: ast.AST) -> set[str]:
+_known: WeakKeyDictionary[ast.AST, frozenset[str]] = WeakKeyDictionary()
+"""Trees never change, and those that an edit does not touch stay."""
+
+
+def attributes_set(function: ast.AST) -> frozenset[str]:
     """Names of attributes that a method sets on ``self``, ``register_buffer("name", ...)`` included."""
+    known = _known.get(function)
+    if known is None:
+        known = _known[function] = frozenset(_attributes_set(function))
+    return known
+
+
+def _attributes_set(function: ast.AST) -> set[str]:
     found: set[str] = set()
     for node in walk(function):
         if isinstance(node, ast.Attribute):

@@ -55,7 +55,7 @@ class FunctionInfo:
     @cached_property
     def sets_on_self(self) -> frozenset[str]:
         """Names of attributes the method sets on ``self`` or adds to, ``register_buffer("name", ...)`` included."""
-        return frozenset(attributes_set(self.node))
+        return attributes_set(self.node)
 
     @cached_property
     def stores(self) -> frozenset[str]:
@@ -64,6 +64,10 @@ class FunctionInfo:
 
     def decorator_names(self) -> list[str]:
         """Dotted names of the decorators that have one; of a call its callee's."""
+        return self._decorator_names if self.decorators else []
+
+    @cached_property
+    def _decorator_names(self) -> list[str]:
         names: list[str] = []
         for node in self.decorators:
             target = node.func if isinstance(node, ast.Call) else node
@@ -278,6 +282,10 @@ class Loader:
         if name:
             self._modules[name] = module
         return module
+
+    def is_own(self, module: Module) -> bool:
+        """Whether it is the module under analysis."""
+        return module is self._own
 
     def adopt(self, other: Loader) -> None:
         """Take the other files that ``other`` has read; the caller knows that they are unchanged."""

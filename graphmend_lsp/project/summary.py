@@ -27,6 +27,7 @@ _KEYWORDS = frozenset(
 _BASES = re.compile(r"^class[ \t]+(\w+)([^:]*)|^(\w+)[ \t]*=[ \t]*([\w.]+)[ \t]*$", re.M)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _COMPILES = re.compile(r"\bcompile\b|torch\.export\b|_dynamo\.optimize|support_torch_compile")
+_COMPILE_WORDS = ("compile", "torch.export", "_dynamo.optimize")
 _QUOTED = re.compile(
     r'#[^\n]*|(""")(?:\\.|[^\\])*?(?:"""|\Z)'
     r"|(''')(?:\\.|[^\\])*?(?:'''|\Z)"
@@ -109,7 +110,8 @@ def summarise(text: str, module: str, is_package: bool) -> Summary:
             continue
         for name, local in _ALIAS.findall(names):
             imports.append((local or name, f"{source}.{name}"))
-    compiles, torch = _COMPILES.search(text) is not None, "torch" in text
+    compiles = any(word in text for word in _COMPILE_WORDS) and _COMPILES.search(text) is not None
+    torch = "torch" in text
     text = _IMPORT.sub("", text)
     bases = tuple(_bases(text))
     units = tuple(_units(text))
