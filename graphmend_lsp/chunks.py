@@ -125,7 +125,7 @@ class Parsed:
         """The chunks that an analysis sees: while a part does not parse, what stood there before stands for it."""
         if self.failure is None:
             return self.chunks
-        return tuple(part for c in self.chunks for part in (c.hole.stale if c.hole is not None else (c,)))
+        return tuple(part for c in self.chunks for part in _seen(c))
 
     @cached_property
     def by_id(self) -> dict[int, Chunk]:
@@ -140,6 +140,12 @@ class Parsed:
         """Range in the current text; None if the chunk is gone."""
         chunk = self.by_id.get(place.chunk)
         return None if chunk is None else place.span.shifted(chunk.shift)
+
+
+def _seen(chunk: Chunk) -> tuple[Chunk, ...]:
+    if chunk.hole is None:
+        return (chunk,)
+    return (*chunk.hole.stale, chunk) if chunk.nodes else chunk.hole.stale
 
 
 class NotPython(Exception):

@@ -174,7 +174,7 @@ def _step(text: str, previous: Parsed) -> _Step | None:
     if first.hole is None:
         return None
     line = first.hole.failure.line
-    failure = replace(first.hole.failure, line=None if line is None else line + first.line - 1)
+    failure = replace(first.hole.failure, line=None if line is None else line + first.shift)
     certain = all(hole is not None and hole.certain for hole in (chunks[n].hole for n in holes))
     # An open bracket may be closed in the next hole, unless something stands between that ends all hope.
     apart = all(
@@ -208,15 +208,43 @@ def _parts(piece: str, line: int, gone: tuple[Chunk, ...]) -> Iterator[Chunk]:
 def _part(piece: str, line: int, lost: tuple[Chunk, ...]) -> Iterator[Chunk]:
     if not piece:
         return
-    try:
-        if line > 1 and piece.startswith(BOM):
-            raise NotPython(ParseFailure(1, "invalid non-printable character U+FEFF"))
-        if _goes_on(piece):
-            raise NotPython(ParseFailure(None, "unexpected EOF while parsing"))
+    failure = _fails(piece, first=line == 1)
+    if failure is None:
         yield from _adopted(list(chunks_of(piece, line, tree(piece))), lost)
+        return
+    chunks = _adopted(_blanked_chunks(piece, line, failure) or (), lost)
+    failures = {chunk.id: _fails(chunk.text, first=chunk.line == 1) for chunk in chunks if chunk.broken}
+    if not failures or None in failures.values():
+        chunks = (Chunk(next(ids), piece, 1, line, (), broken=True),)
+        failures = {chunks[0].id: failure}
+    anew = {name for chunk in chunks for name in _defined(chunk)}
+    found_again = {chunk.id for chunk in chunks}
+    stale = tuple(old for old in lost if old.id not in found_again and anew.isdisjoint(_defined(old)))
+    for chunk in chunks:
+        found = failures.get(chunk.id)
+        if found is not None:
+            at = None if found.line is None else found.line + chunk.raw_line - 1
+            hole = Hole(replace(found, line=at), stale, at is not None and _ends(chunk.text))
+            chunk, stale = replace(chunk, hole=hole), ()
+        yield chunk
+
+
+def _fails(piece: str, *, first: bool) -> ParseFailure | None:
+    """Why lines do not parse on their own, ``first`` at the beginning of a file."""
+    if not first and piece.startswith(BOM):
+        return ParseFailure(1, "invalid non-printable character U+FEFF")
+    if _goes_on(piece):
+        return ParseFailure(None, "unexpected EOF while parsing")
+    try:
+        tree(piece)
     except NotPython as error:
-        hole = Hole(error.failure, lost, error.failure.line is not None and _ends(piece))
-        yield Chunk(next(ids), piece, 1, line, (), broken=True, hole=hole)
+        return error.failure
+    return None
+
+
+def _defined(chunk: Chunk) -> set[str]:
+    """Functions and classes that a chunk defines."""
+    return {n.name for n in chunk.nodes if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))}
 
 
 def _goes_on(piece: str) -> bool:
