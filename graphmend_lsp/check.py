@@ -111,7 +111,7 @@ def check(
         judge = Judge(Reach(path, parsed, program, settings, kept, wanted), parsed, settings)
         found, kept = judge.run()
     internal = judge.internal
-    marks = suppressions(text)
+    marks = _marks(parsed)
     shown = [(f, s) for f, s in found if not _suppressed(f, marks)]
     # a comment may hide what an error of ours has cost, or what does not parse just now
     unused = [
@@ -153,6 +153,13 @@ def _judged(mark: Suppression, settings: Settings) -> bool:
     if mark.codes:
         return all(settings.wants(code) for code in mark.codes)
     return not settings.select and not settings.ignore
+
+
+def _marks(parsed: Parsed) -> list[Suppression]:
+    """The suppression comments; those behind a part that does not parse, too."""
+    if parsed.failure is None:
+        return suppressions(parsed.text)
+    return [mark.moved(chunk.line - 1) for chunk in parsed.chunks for mark in suppressions(chunk.text)]
 
 
 def _broken(mark: Suppression, parsed: Parsed) -> bool:

@@ -29,6 +29,11 @@ class Suppression:
     def covers(self, code: str) -> bool:
         return not self.codes or any(code.startswith(c) for c in self.codes)
 
+    def moved(self, lines: int) -> Suppression:
+        """The same comment, found in a text that begins so many lines further down."""
+        line = None if self.line is None else self.line + lines
+        return Suppression(self.span.shifted(lines), self.codes, line, self.ours)
+
     @property
     def unused(self) -> bool:
         """Whether it hides nothing (codes of other tools in a ``noqa`` are none of our business)."""

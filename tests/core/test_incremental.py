@@ -45,10 +45,13 @@ def shown(analysis: Analysis) -> list[object]:
 
 
 def outside(analysis: Analysis, gone: set[int]) -> list[object]:
-    """What a user sees of the findings that are not on some lines, wherever the others have moved to."""
+    """What a user sees of the findings that are not on some lines, wherever the others have moved to.
+
+    Offers are left out: they are proved on the text as it is, and nothing is mended that does not parse.
+    """
     lines = analysis.text.splitlines()
     return [
-        (lines[f.span.line - 1], f.span.column, f.code, f.severity, f.function, f.entry, f.offers, f.costs)
+        (lines[f.span.line - 1], f.span.column, f.code, f.severity, f.function, f.entry, f.costs)
         for f in analysis.findings
         if f.span.line not in gone
     ]

@@ -94,6 +94,15 @@ def test_what_does_not_parse_may_hide_something() -> None:
     assert [f.code for f in broken.findings] == ["GM001"]
 
 
+def test_comments_behind_an_error_count_where_the_rest_parses() -> None:
+    text = (
+        "import torch\n\n\ndef g(x):\n    return x{}\n\n\n"
+        "@torch.compile\ndef f(x):\n    print(x)  # noqa: GM201\n    return x\n"
+    )
+    assert not check(text.format(" +")).findings
+    assert not check(text.format(" +"), previous=check(text.format(""))).findings
+
+
 def test_unused_knows_its_place() -> None:
     analysis = check("import torch\nx = 1  # graphmend: ignore\n")
     (span,) = analysis.unused_suppressions
