@@ -34,7 +34,7 @@ _PASTE = "\n\ndef pasted(x, y):\n    if x.sum() > y:\n        x = x.clamp(-y, y)
 _PLACES = 5
 _COLUMNS = (
     *("server", "open: CPU", "of ast.parse", "to diagnostics", "edit: CPU p50", "p95", "of ast.parse p50", "p95"),
-    *("wall p50", "p95", "MiB after opening", "at the end"),
+    *("p50 where the text does not parse", "wall p50", "p95", "MiB after opening", "at the end"),
 )
 
 
@@ -45,6 +45,8 @@ class Costs:
     open_cpu: float = 0.0
     open_wall: float = 0.0
     cpu: list[float] = field(default_factory=list[float])
+    broken: list[float] = field(default_factory=list[float])
+    """CPU of the edits that leave a text which does not parse; those are in ``cpu``, too."""
     wall: list[float] = field(default_factory=list[float])
     parse: list[float] = field(default_factory=list[float])
     memory: float = 0.0
@@ -59,6 +61,14 @@ def _parse_seconds(text: str) -> float:
         ast.parse(text)
         best = min(best, time.process_time() - start)
     return best
+
+
+def _parses(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
 
 
 class Text:
@@ -107,10 +117,13 @@ def measure(command: list[str], path: Path, characters: int) -> Costs:
         if number % 40 == 0:
             costs.parse.append(_parse_seconds(source))
         before, start = client.cpu(), time.monotonic()
-        client.change(*edit, text.replace(*edit))
+        new = text.replace(*edit)
+        client.change(*edit, new)
         costs.silent += not client.diagnostics(10.0)
         costs.wall.append(time.monotonic() - start)
         costs.cpu.append(client.settled() - before)
+        if not _parses(new):
+            costs.broken.append(costs.cpu[-1])
     costs.memory_after = client.memory()
     client.end()
     return costs
@@ -142,13 +155,14 @@ def main() -> int:
             f"{c.open_wall * 1000:,.0f} ms",
             *(f"{_at(c.cpu, share) * 1000:,.0f} ms" for share in (0.5, 0.95)),
             *(f"{_at(c.cpu, share) / parse:.1f}" for share in (0.5, 0.95)),
+            f"{_at(c.broken, 0.5) * 1000:,.0f} ms" if c.broken else "-",
             *(f"{_at(c.wall, share) * 1000:,.0f} ms" for share in (0.5, 0.95)),
             f"{c.memory:.0f}",
             f"{c.memory_after:.0f}",
         ]
         silent = f" ({c.silent} of {len(c.cpu)} edits without an answer in 10 s)" if c.silent else ""
         print("| " + " | ".join(row) + f" |{silent}", flush=True)
-        print(f"{name}: ast.parse {parse * 1000:.0f} ms, {len(c.cpu)} edits", file=sys.stderr)
+        print(f"{name}: ast.parse {parse * 1000:.0f} ms, {len(c.cpu)} edits, {len(c.broken)} broken", file=sys.stderr)
     return 0
 
 
