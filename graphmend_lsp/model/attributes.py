@@ -86,8 +86,9 @@ def _attribute_of_self(node: ast.expr) -> str | None:
 
 def _registered(node: ast.Call) -> str | None:
     """The name in ``self.add_module(name, ...)``, ``setattr(self, name, ...)``."""
-    if isinstance(node.func, ast.Attribute) and node.func.attr in _REGISTERS and node.args:
-        return name_pattern(node.args[0])
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _REGISTERS:
+        given = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg == "name"), None)
+        return None if given is None else name_pattern(given)
     if isinstance(node.func, ast.Name) and node.func.id == "setattr" and len(node.args) == 3:
         owner = node.args[0]
         if isinstance(owner, ast.Name) and owner.id == "self":

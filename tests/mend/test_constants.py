@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import execute
+import pytest
 import torch
 
 from graphmend_lsp.check import Accept, mend
@@ -97,6 +98,61 @@ def test_a_padded_convolution(tmp_path: Path) -> None:
     assert not any(execute.breaks(after).values())
     for case in execute.cases(execute.load(before, "codec")):
         assert not execute.compare(before, after, case)
+
+
+HELD = """
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, hop: int = 3):
+        super().__init__()
+        {made}
+
+    def forward(self, x):
+        return x[..., : self.hop] * 2
+
+
+CASES = [("Net", [lambda: (torch.arange(6.0).reshape(2, 3),), lambda: (torch.arange(8.0).reshape(2, 4),)])]
+"""
+BUFFER = 'self.register_buffer("hop", {}, persistent=False)'
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        BUFFER.format("torch.tensor(hop)"),
+        BUFFER.format("torch.as_tensor(hop)"),
+        BUFFER.format('torch.tensor(hop, dtype=torch.int32, device="cpu")'),
+        BUFFER.format("torch.tensor(hop).long()"),
+        BUFFER.format("torch.full((), hop)"),
+        'self.register_buffer("hop", tensor=torch.tensor(hop), persistent=False)',
+        'self.register_buffer(name="hop", tensor=torch.tensor(hop), persistent=False)',
+        "self.hop = torch.full((), hop, dtype=torch.long)",
+    ],
+)
+def test_how_a_number_is_held(made: str, tmp_path: Path) -> None:
+    before, after, changes = mended(HELD.format(made=made), tmp_path)
+    assert changes == [""] and "self.hop_value" in after.read_text()
+    assert execute.breaks(before)["Net"] and not execute.breaks(after)["Net"]
+    (case,) = execute.cases(execute.load(before, "codec"))
+    assert not execute.compare(before, after, case)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        BUFFER.format("torch.LongTensor(hop)"),  # so many numbers, of which nobody has said what they are
+        BUFFER.format("torch.tensor(hop, dtype=torch.float32)"),
+        BUFFER.format("torch.tensor([hop])"),
+        BUFFER.format("torch.full((1,), hop)"),
+        BUFFER.format("torch.full((), 2.5).long()"),
+    ],
+)
+def test_what_is_no_number(made: str) -> None:
+    done = mend(HELD.format(made=made), "codec.py", settings=Settings(runtime="package"), accept=Accept(unsafe=True))
+    assert "hop_value" not in done.text
 
 
 def test_buffers_and_saved_state_stay(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from graphmend_lsp.model.module import ClassInfo, FunctionInfo
 from graphmend_lsp.model.walk import walk
 
 _INTEGERS = frozenset(f"torch.{name}" for name in "int64 int32 int16 int8 uint8 long int short".split())
+_MAKERS = frozenset({"torch.tensor", "torch.as_tensor", "torch.full"})
 _BUFFERS = frozenset({"torch.nn.Buffer", "torch.nn.parameter.Buffer"})
 _EXACT = (ast.Add, ast.Sub, ast.Mult)
 
@@ -69,7 +70,9 @@ class Constants:
 def constants_of(site: Site, cls: ClassInfo) -> Constants | None:
     """The constants of a class; None if it has none, or they are written in other places of the file, too."""
     constructor = cls.methods.get("__init__")
-    if constructor is None or constructor.chunk is not site.chunk or "tensor(" not in constructor.chunk.text:
+    if constructor is None or constructor.chunk is not site.chunk:
+        return None
+    if not any(f"{maker.removeprefix('torch.')}(" in constructor.chunk.text for maker in _MAKERS):
         return None
     facts = site.engine.generic(constructor)
     if facts is None:
@@ -119,10 +122,12 @@ class _Reader:
                 self._attribute(stmt, target.attr, value, persistent)
         elif isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call):
             call = stmt.value
-            if isinstance(call.func, ast.Attribute) and call.func.attr == "register_buffer" and len(call.args) > 1:
-                name = call.args[0]
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "register_buffer":
+                words = {k.arg: k.value for k in call.keywords}
+                given = [*call.args, *(words[name] for name in ("name", "tensor")[len(call.args) :] if name in words)]
+                name = given[0] if len(given) > 1 else None
                 if self._is_self(call.func.value) and isinstance(name, ast.Constant) and isinstance(name.value, str):
-                    self._attribute(stmt, name.value, call.args[1], _persistent(call, 2))
+                    self._attribute(stmt, name.value, given[1], _persistent(call, 2))
 
     def _local(self, stmt: ast.Assign, name: str, value: ast.expr) -> None:
         self.needs.clear()
@@ -158,22 +163,33 @@ class _Reader:
 
     def _tensor_of(self, node: ast.expr) -> ast.expr | None:
         """``k`` of ``torch.tensor(k, dtype=torch.int64)``, where that is an integer without dimensions."""
-        if not isinstance(node, ast.Call) or self.site.module.dotted(node.func) not in (
-            "torch.tensor",
-            "torch.LongTensor",
+        if not isinstance(node, ast.Call):
+            return None
+        if (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("long", "int")
+            and not (node.args or node.keywords)
         ):
-            return None
+            inner = self._tensor_of(node.func.value)
+            return inner if inner is not None and self._is_int(inner) else None
+        maker = self.site.module.dotted(node.func)
         words = {k.arg: k.value for k in node.keywords}
-        if len(node.args) != 1 or not set(words) <= {"dtype"}:
+        if maker not in _MAKERS or not set(words) <= {"dtype", "device"}:
             return None
-        number = node.args[0]
+        if maker == "torch.full":
+            if len(node.args) != 2 or not isinstance(node.args[0], ast.Tuple) or node.args[0].elts:
+                return None
+        elif len(node.args) != 1:
+            return None
+        if "dtype" in words and self.site.module.dotted(words["dtype"]) not in _INTEGERS:
+            return None
+        number = node.args[-1]
         if self._is_int(number):
             return number
         value = self.facts.values.get(id(number), UNKNOWN)
-        integer = "dtype" in words and self.site.module.dotted(words["dtype"]) in _INTEGERS
         plain = isinstance(number, (ast.Name, ast.Attribute, ast.Subscript, ast.BinOp))
         if (
-            not integer
+            "dtype" not in words
             or not plain
             or value.kind not in (Kind.PYTHON, Kind.UNKNOWN)
             or value.dtype in ("float", "bool")
