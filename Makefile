@@ -12,6 +12,7 @@
 # make bench-profile MODELS_PYTHON=...  graphmend profile on real models, against an independent count (bench/README.md)
 # make gpu-check MODELS_PYTHON=...      the parts of graphmend profile that need a CUDA device; under 6 minutes
 # make bench-session                    2,000 random edits and requests, each answer checked against a fresh analysis
+# make bench-robustness TREES=FOLDERS   tries to knock the analysis, the server and the mending over, on torch's sources and more
 # make bench-requests                   CPU of each request in a file with 200 findings
 # make bench-table2 MODELS_PYTHON=...  the paper's Table 2 (bench/README.md says what that Python needs)
 
@@ -30,7 +31,7 @@ BIN := $(VENV)/bin
 OLDEST_BIN := $(OLDEST_VENV)/bin
 endif
 
-.PHONY: demo test test-oldest-torch bench-cases bench-differential bench-profile bench-requests bench-session bench-sweep bench-table2 gpu-check pictures test-editors clean
+.PHONY: demo test test-oldest-torch bench-cases bench-differential bench-profile bench-requests bench-robustness bench-session bench-sweep bench-table2 gpu-check pictures test-editors clean
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/python examples/demo.py
@@ -88,6 +89,9 @@ bench-table2: $(VENV)/.installed-test
 
 bench-session: $(VENV)/.installed-test
 	GRAPHMEND_SESSION_STEPS=2000 $(BIN)/python -m pytest -s tests/server/test_long_session.py tests/server/refresh
+
+bench-robustness: $(VENV)/.installed-test
+	$(BIN)/python bench/robustness $(foreach tree,$(TREES),--tree $(tree)) --report bench/ROBUSTNESS.md
 
 bench-requests: $(VENV)/.installed-test
 	$(BIN)/python bench/requests.py

@@ -137,4 +137,4 @@ def texts(depths: tuple[int, ...] = DEPTHS, lengths: tuple[int, ...] = LENGTHS) 
 
 def _wide(make: Callable[[int], str]) -> bool:
     """Whether the text grows with the square of the depth, which indentation does."""
-    return len(make(40)) > 2.6 * len(make(20))
+    return len(make(400)) > 3 * len(make(200))
