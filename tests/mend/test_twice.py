@@ -23,4 +23,4 @@ FILES = [
 def test_once_is_enough(unsafe: bool) -> None:
     found = {path: mended.examine(path, unsafe=unsafe) for path in FILES}
     assert {path.name: each.wrong for path, each in found.items() if each.wrong} == {}
-    assert sum(each.applied for each in found.values()) > 90
+    assert sum(each.applied for each in found.values()) > 50
