@@ -39,8 +39,9 @@ __all__ = ["BOM", "Chunk", "Hole", "ParseFailure", "Parsed", "Place", "first_lin
 _MOST_BLANKED = 8
 """Blocks with errors that are blanked one after the other, a parse for each."""
 _CODING = re.compile(r"^[ \t\f]*#.*?coding[:=]", re.ASCII)
-_STATEMENT = re.compile(r"(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n|\r|\n))*(?!(?:else|elif|except|finally)\b|[ \t\f\\])")
-"""The beginning of a text that does not go on with what stands before it."""
+_BLANK = r"[ \t\f]*(?:#[^\r\n]*)?(?:\r\n|\r|\n)"
+_STATEMENT = re.compile(rf"(?:{_BLANK})*(?!{_BLANK}|(?:else|elif|except|finally)\b|[ \t\f\\])")
+"""The beginning of a text that does not go on with what stands before it, behind *all* of its blank lines."""
 _STRING = re.compile(
     r"#[^\r\n]*"
     r'|"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""'
@@ -127,7 +128,7 @@ def _window(text: str, previous: Parsed) -> _Window | None:
         tail -= len(chunks[last].text)
         last += 1
     end = len(new) - tail
-    if last < len(chunks) and end > 0 and new[end - 1] not in "\r\n":
+    if last < len(chunks) and end > 0 and not _begins_line(new, end):
         return None
     line = chunks[first].line if first < len(chunks) else 1
     moved = _count_lines(new[:end]) + 1 - (chunks[last].line if last < len(chunks) else 0)
@@ -190,10 +191,10 @@ def _parts(piece: str, line: int, gone: tuple[Chunk, ...]) -> Iterator[Chunk]:
     lost: list[Chunk] = []
     for old in gone:
         found = -1 if old.broken else piece.find(old.text, at)
-        while found > 0 and piece[found - 1] not in "\r\n":
+        while found > 0 and not _begins_line(piece, found):
             found = piece.find(old.text, found + 1)
         end = found + len(old.text)
-        if found < 0 or (end < len(piece) and (piece[end - 1] not in "\r\n" or not _STATEMENT.match(piece, end))):
+        if found < 0 or (end < len(piece) and not (_begins_line(piece, end) and _STATEMENT.match(piece, end))):
             lost.append(old)
             continue
         yield from _part(piece[at:found], line, tuple(lost))
@@ -203,6 +204,11 @@ def _parts(piece: str, line: int, gone: tuple[Chunk, ...]) -> Iterator[Chunk]:
         at = end
         lost.clear()
     yield from _part(piece[at:], line, tuple(lost))
+
+
+def _begins_line(text: str, at: int) -> bool:
+    """Whether a line begins there; not between the two characters of one ending."""
+    return text[at - 1] in "\r\n" and text[at - 1 : at + 1] != "\r\n"
 
 
 def _part(piece: str, line: int, lost: tuple[Chunk, ...]) -> Iterator[Chunk]:

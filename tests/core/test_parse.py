@@ -136,6 +136,24 @@ def test_the_way_back(texts: list[str]) -> None:
     assert (parsed.failure is None) == (parse(texts[0]).failure is None)
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("a = 1\r\nimport b\r\n", "a = 1\r\niimport b\nmport b\r\n", "a = 1\rimport b\n\niimport b\nmport b\r\n"),
+        ("a = 1\n\n\nx(\n", "a = 1\n\n    b = 2 +\n"),
+        ("class A:\n    a = 1\n", "class A:\n    a = 1\n\n    b = [\n", "class A:\n    a = 1\n\n    b = [1]\n    c\n"),
+    ],
+    ids=["half an ending", "blank lines", "an indented rest"],
+)
+def test_steps_that_went_wrong(texts: tuple[str, ...]) -> None:
+    parsed = parse(texts[0])
+    for text in [*texts[1:], *texts[-2::-1]]:
+        parsed = parse(text, parsed)
+        assert (parsed.failure is None) == (parse(text).failure is None)
+        if parsed.failure is None:
+            assert shape(parsed) == shape(parse(text))
+
+
 FILE = "import torch\n\n\ndef a(x):\n    return x\n\n\ndef b(x):\n    return x + 1\n\n\n@torch.compile\ndef c(x):\n    return x * 2\n"  # noqa: E501
 
 
