@@ -102,7 +102,7 @@ def _run(statement: str, *values: str, many: list[Any] | None = None) -> list[An
         if "column" not in str(error):  # locked, read-only, disk full
             return []
         _drop(path)  # another program's
-    except sqlite3.DatabaseError:  # not a database: start anew
+    except (sqlite3.DatabaseError, UnicodeDecodeError):  # not a database, or what SQLite says of it is no text
         _drop(path)
     return []
 
