@@ -4,8 +4,8 @@
 
 A case is a folder with ``before.py``, ``case.json`` (``entry``; ``offer``: safe, unsafe or refuse; ``repeat``), and
 perhaps ``after.py`` (a right rewrite, unless ``after_changes`` says how it is not exact) and ``wrong.py`` (one that
-changes behaviour).  Expected are: mended "safe" cases the same with no break site left, others unchanged; ``after.py``
-the same; ``wrong.py`` different.
+changes behaviour).  Expected are: mended "safe" cases the same with no break site left but for the lines whose own ``offer``
+is another, others unchanged; ``after.py`` the same; ``wrong.py`` different.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ class Trial:
     folder: Path
     file: str
     wanted: str
+    stay: int = 0
+    """Lines that break and that no safe offer mends."""
 
     def run(self, options: list[str]) -> dict[str, Any]:
         """The report on the case's entry."""
@@ -61,7 +63,9 @@ def trials(folder: Path) -> list[Trial]:
     found: list[Trial] = []
     for path in sorted(folder.glob("*/case.json")):
         case = json.loads(path.read_text(encoding="utf-8"))
-        found.append(Trial(path.parent, "before.py", "same" if case["offer"] == "safe" else "unchanged"))
+        wanted = "same" if case["offer"] == "safe" else "unchanged"
+        stay = sum(line.get("offer", case["offer"]) != "safe" for line in case["expect"])
+        found.append(Trial(path.parent, "before.py", wanted, stay))
         if (path.parent / "after.py").exists():
             found.append(Trial(path.parent, "after.py", "any" if case.get("after_changes") else "same"))
         if (path.parent / "wrong.py").exists():
@@ -82,7 +86,7 @@ def main() -> int:
         for trial, entry in zip(chosen, pool.map(lambda trial: trial.run(options), chosen), strict=True):
             counts[trial.file, trial.wanted, entry["verdict"]] += 1
             left = (entry.get("after") or {}).get("sites", [])
-            good = trial.wanted in ("any", entry["verdict"]) and not (trial.wanted == "same" and left)
+            good = trial.wanted in ("any", entry["verdict"]) and (trial.wanted != "same" or len(left) <= trial.stay)
             wrong += not good
             print(
                 f"{'ok  ' if good else 'FAIL'} {trial.folder.name} {trial.file}: {entry['verdict']} {entry['reason']}"
