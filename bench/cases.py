@@ -4,8 +4,8 @@
 
 A case is a folder with ``before.py``, ``case.json`` (``entry``; ``offer``: safe, unsafe or refuse; ``repeat``), and
 perhaps ``after.py`` (a right rewrite, unless ``after_changes`` says how it is not exact) and ``wrong.py`` (one that
-changes behaviour).  Expected are: mended "safe" cases the same with no break site left but for the lines whose own ``offer``
-is another, others unchanged; ``after.py`` the same; ``wrong.py`` different.
+changes behaviour).  Expected are: mended "safe" cases the same with no break site left but for the lines whose own
+``offer`` is another, others unchanged; ``after.py`` the same; ``wrong.py`` different.
 """
 
 from __future__ import annotations
