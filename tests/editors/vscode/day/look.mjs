@@ -31,11 +31,10 @@ export const look = {
     await vs.type("print(logits)\n");
     await vs.squiggle("warning", 33);
 
-    // the middle of a statement: what else parses keeps its findings, but nothing says any more that it is compiled
+    // the middle of a statement: what else parses keeps its findings, and what stood there still says that it is compiled
     await vs.goto(41, 5);
     await vs.type("x = (");
-    await vs.squiggle("info", 26);
-    await vs.noSquiggle("warning");
+    await vs.squiggles("warning", 5);
     await vs.command("GraphMend: Show Output");
     await vs.outputHas("invalid syntax");
     await vs.shot("typed");
