@@ -34,7 +34,7 @@ export const look = {
     // the middle of a statement: what else parses keeps its findings, and what stood there still says that it is compiled
     await vs.goto(41, 5);
     await vs.type("x = (");
-    await vs.squiggles("warning", 5);
+    await vs.squiggle("warning", 26);
     await vs.command("GraphMend: Show Output");
     await vs.outputHas("invalid syntax");
     await vs.shot("typed");
