@@ -80,8 +80,8 @@ def _calls() -> frozenset[str]:
 
 
 def _last_two(node: ast.expr) -> str:
-    owner = last_name(node.value) if isinstance(node, ast.Attribute) else None
-    return f"{owner}.{node.attr}" if isinstance(node, ast.Attribute) and owner else ""
+    """``b.c`` of ``a.b.c``; empty for a plain name."""
+    return f"{last_name(node.value)}.{node.attr}" if isinstance(node, ast.Attribute) else ""
 
 
 def _reduces(node: ast.expr) -> bool:

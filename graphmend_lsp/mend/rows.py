@@ -15,6 +15,7 @@ from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.values import UNKNOWN, Kind, Value
 from graphmend_lsp.mend.base import Draft, ExpressionReplacement, Site
 from graphmend_lsp.mend.numbers import Uses
+from graphmend_lsp.mend.scope import parameters
 from graphmend_lsp.model.module import FunctionInfo
 from graphmend_lsp.model.walk import children, last_name, own_nodes, walk
 
@@ -100,7 +101,7 @@ def _in_function(site: Site, loop: ast.For, rows: ast.Name) -> list[_Made] | Ref
 def _at_calls(site: Site, loop: ast.For, rows: ast.Name) -> list[_Made] | Refusal | None:
     """The tensor is a parameter: what calls the function from the same class or function may pass the list."""
     function = site.function
-    if rows.id not in _parameters(function) or _stored(function, rows.id):
+    if rows.id not in parameters(function) or _stored(function, rows.id):
         return None
     made: list[_Made] = []
     for caller in site.callers.get(function.node, []):
@@ -192,7 +193,7 @@ def _twin(site: Site, facts: Facts, name: ast.Name, at: ast.Call, depth: int) ->
     if found is not None:
         return found if not _changes_list(facts, found.name, at) else None
     function = facts.function
-    names = _parameters(function)
+    names = parameters(function)
     if depth >= _MAX_CALLS or name.id not in names or _stored(function, name.id):
         return None
     agreed: _Twin | None = None
@@ -217,7 +218,7 @@ def _made_of(site: Site, facts: Facts, name: ast.Name) -> _Twin | None:
     """``items`` of ``name = torch.as_tensor(items)``, the only place that gives the name a value."""
     function = facts.function
     stores = _stored(function, name.id)
-    if len(stores) != 1 or name.id in _parameters(function):
+    if len(stores) != 1 or name.id in parameters(function):
         return None
     stmt = next((s for s in own_nodes(function.node) if isinstance(s, ast.Assign) and s.targets == [stores[0]]), None)
     made = stmt.value if stmt is not None else None
@@ -294,11 +295,6 @@ def _is(node: ast.expr, name: str) -> bool:
 
 def _body(function: FunctionInfo) -> list[ast.stmt]:
     return [] if isinstance(function.node, ast.Lambda) else function.node.body
-
-
-def _parameters(function: FunctionInfo) -> list[str]:
-    arguments = function.node.args
-    return [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
 
 
 def _stored(function: FunctionInfo, name: str) -> list[ast.Name]:
