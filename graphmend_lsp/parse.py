@@ -270,7 +270,8 @@ def _ends(piece: str) -> bool:
         return False
     if any(found["open"] for found in _STRING.finditer(piece)):
         return False
-    decorator = re.search(r"(?s)(?:^|[\r\n])@(?!.*[\r\n]@)(.*)", piece)
+    code = _STRING.sub("''", piece)
+    decorator = re.search(r"(?s)(?:^|[\r\n])@(?!.*[\r\n]@)(.*)", code)
     return decorator is None or re.search(r"[\r\n](?:async|def|class)\b", decorator[1]) is not None
 
 

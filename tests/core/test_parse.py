@@ -142,8 +142,14 @@ def test_the_way_back(texts: list[str]) -> None:
         ("a = 1\r\nimport b\r\n", "a = 1\r\niimport b\nmport b\r\n", "a = 1\rimport b\n\niimport b\nmport b\r\n"),
         ("a = 1\n\n\nx(\n", "a = 1\n\n    b = 2 +\n"),
         ("class A:\n    a = 1\n", "class A:\n    a = 1\n\n    b = [\n", "class A:\n    a = 1\n\n    b = [1]\n    c\n"),
+        # A decorator whose string holds what looks like the function it is for.
+        (
+            '@ """\ndef not_code():\n    pass\n"""\n@decorated\ndef f(a):\n    return a\n',
+            'S = """\ndef not_code():\n    pass\n"""\n@decorated\ndef f(a):\n    return a\n',
+            'f(\nS = """\ndef not_code():\n    pass\n"""\n@decorated\ndef f(a):\n    return a\n',
+        ),
     ],
-    ids=["half an ending", "blank lines", "an indented rest"],
+    ids=["half an ending", "blank lines", "an indented rest", "a decorator with a string"],
 )
 def test_steps_that_went_wrong(texts: tuple[str, ...]) -> None:
     parsed = parse(texts[0])
