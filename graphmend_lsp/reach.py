@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from graphmend_lsp.callers import Search
 from graphmend_lsp.finding import Internal
-from graphmend_lsp.flow.engine import Engine
 from graphmend_lsp.flow.events import Facts
+from graphmend_lsp.flow.library import Library, Shared, library_for
 from graphmend_lsp.model.closure import Closures
-from graphmend_lsp.model.module import ClassInfo, FunctionInfo, Loader, Module
+from graphmend_lsp.model.module import ClassInfo, FunctionInfo, Module
 from graphmend_lsp.model.program import ProgramView
 from graphmend_lsp.model.regions import Entry, entries
 from graphmend_lsp.parse import Parsed
@@ -34,7 +34,7 @@ class Region:
     """
 
     entry: Entry
-    engine: Engine
+    engine: Shared
     facts: tuple[Facts, ...]
     direct: frozenset[int]
 
@@ -50,7 +50,7 @@ class _Reused:
     closure: frozenset[int]
     evidence: frozenset[int]
     facts: Facts
-    engine: Engine
+    engine: Shared
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +61,14 @@ class Kept:
     silent: frozenset[str]
 
     @property
-    def engines(self) -> set[Engine]:
+    def engines(self) -> set[Shared]:
         return {kept.engine for kept in self.entries.values()}
 
-    def holds(self, program: ProgramView, silent: frozenset[str]) -> bool:
+    def holds(self, program: ProgramView, silent: frozenset[str], library: Library | None = None) -> bool:
         """Whether nothing outside the file has changed, and not too much has piled up."""
         return (
             self.silent == silent
+            and all(library is None or engine.library is library for engine in self.engines)
             and len(self.engines) <= _MAX_ENGINES
             and all(engine.loader.unchanged(program) for engine in self.engines)
         )
@@ -96,9 +97,8 @@ class Reach:
         self.path = path
         self.program = program
         self.settings = settings
-        loader = Loader(program)
-        self.module: Module = loader.module(path, parsed)
-        self.engine = Engine(loader, settings.torch_version)
+        self.engine = Shared(program, settings.torch_version)
+        self.module: Module = self.engine.loader.module(path, parsed)
         self.callers: dict[ast.AST, list[Facts]] = {}
         self._before = before
         self._wanted = wanted
@@ -107,7 +107,7 @@ class Reach:
         self._present = frozenset(parsed.seen_by_id)
         self._found_for: dict[int, frozenset[int]] = {}
         """For each of the new facts, by id, the closure of the entry that they were found for."""
-        self._outer: dict[Engine, frozenset[int]] = {}
+        self._outer: dict[Shared, frozenset[int]] = {}
         self._failures: list[Internal] = []
 
     @property
@@ -125,8 +125,10 @@ class Reach:
     def regions(self, silent: frozenset[str]) -> tuple[list[Region], Kept]:
         """All regions, those of explicit entries first; ``silent`` are functions whose calls never break."""
         self.engine.silent |= silent
+        library = library_for(self.program, self.path, self.engine.release, silent)
+        self.engine.use(library)
         before = self._before
-        self._before = before if before is not None and before.holds(self.program, silent) else None
+        self._before = before if before is not None and before.holds(self.program, silent, library) else None
         for engine in self._before.engines if self._before is not None else ():
             self.engine.loader.adopt(engine.loader)
         own = entries(self.module, self.settings.entries, self.engine)
@@ -174,7 +176,7 @@ class Reach:
             found |= self._found_for.setdefault(id(facts), closure)
         return found
 
-    def _closure(self, function: FunctionInfo, engine: Engine) -> frozenset[int]:
+    def _closure(self, function: FunctionInfo, engine: Shared) -> frozenset[int]:
         """The chunks of this file that an entry can look at."""
         closure = self._closures.of(function.chunk.id)
         if function.receiver is not None:
@@ -243,7 +245,7 @@ def _all(start: Facts) -> list[Facts]:
         facts = todo.pop()
         if id(facts) not in found:
             found[id(facts)] = facts
-            todo += facts.callees
+            todo += () if facts.shared else facts.callees
     return list(found.values())
 
 

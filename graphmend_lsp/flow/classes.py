@@ -45,14 +45,14 @@ class Classes(Names):
 
     def __init__(self, loader: Loader) -> None:
         super().__init__(loader)
-        self._members: dict[tuple[ClassInfo, str], Value] = {}
-        self._stores: dict[FunctionInfo, dict[str, Value] | None] = {}
-        self._setter_index: dict[ClassInfo, dict[str, list[FunctionInfo]]] = {}
-        self._is_module: dict[ClassInfo, bool] = {}
-        self._is_record: dict[ClassInfo, bool] = {}
-        self._mro: dict[ClassInfo, list[ClassInfo | str]] = {}
-        self._instances: dict[ClassInfo, Value] = {}
-        self._methods: dict[tuple[ClassInfo, str], FunctionInfo | None] = {}
+        self._members: dict[tuple[ClassInfo, str], Value] = self.table()
+        self._stores: dict[FunctionInfo, dict[str, Value] | None] = self.table()
+        self._setter_index: dict[ClassInfo, dict[str, list[FunctionInfo]]] = self.table()
+        self._is_module: dict[ClassInfo, bool] = self.table()
+        self._is_record: dict[ClassInfo, bool] = self.table()
+        self._mro: dict[ClassInfo, list[ClassInfo | str]] = self.table()
+        self._instances: dict[ClassInfo, Value] = self.table()
+        self._methods: dict[tuple[ClassInfo, str], FunctionInfo | None] = self.table()
         self._running = 0
         """How often a method that is being run was asked for what it sets: what follows from that is not kept."""
 
@@ -228,12 +228,12 @@ class Classes(Names):
         setters = self._setters(cls)
         methods = setters.get(name, ())
         if methods:
-            yield from (stores[name] for m in methods if name in (stores := self._stores_of(m)))
+            yield from (stores[name] for m in methods if name in (stores := self.stores_of(m)))
             return
         # Families of attributes: setattr(self, f"layer{i}", ...), and getattr(self, f"layer{i}").
         for other, family in setters.items():
             if (ANY in name or ANY in other) and may_be(name, other):
-                yield from (stores[other] for m in family if other in (stores := self._stores_of(m)))
+                yield from (stores[other] for m in family if other in (stores := self.stores_of(m)))
 
     def _setters(self, cls: ClassInfo) -> dict[str, list[FunctionInfo]]:
         """For each attribute of ``self``, the methods of the class that set it."""
@@ -246,7 +246,7 @@ class Classes(Names):
             self._setter_index[cls] = known
         return known
 
-    def _stores_of(self, method: FunctionInfo) -> dict[str, Value]:
+    def stores_of(self, method: FunctionInfo) -> dict[str, Value]:
         """What a method sets on ``self``, learned by running it once."""
         known = self._stores.get(method)
         if known is not None:

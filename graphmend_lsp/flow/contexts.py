@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
 from graphmend_lsp.flow.values import (
@@ -12,6 +14,7 @@ from graphmend_lsp.flow.values import (
     Kind,
     Root,
     Value,
+    Why,
     all_roots,
     changed,
 )
@@ -113,3 +116,129 @@ def _signature(value: Value, depth: int = 0) -> Any:
         None if value.element is None else _signature(value.element, depth + 1),
         tuple(_signature(v, depth + 1) for v in value.options) if value.options else (),
     )
+
+
+# -- facts that all callers share -----------------------------------------------------------------------
+
+_MAX_NESTING = 6
+
+
+class NotShared(BaseException):
+    """What is found out depends on more than code of other files.
+
+    No error, so nothing that isolates errors catches it.
+    """
+
+
+def from_anywhere(value: Value, name: str, why: Why, known: Callable[[Value], bool], depth: int = 0) -> Value:
+    """An argument without anything that is of its call only: evidence, storages, tokens.
+
+    ``why`` stands for its evidence; ``known`` says of a reference to code whether that is nobody's but shared, too.
+
+    Raises:
+        NotShared: there is more in it.
+    """
+    if depth > _MAX_NESTING:
+        raise NotShared
+    ref = value.ref
+    if value.kind is Kind.PYTHON and ref is None and value.shape is value.why is None and not value.roots:
+        if value.elements is value.keys is value.element is None and (value.dtype is None or type(value.dtype) is str):
+            return value
+    if ref is not None and not isinstance(ref, str):
+        if not known(value):
+            raise NotShared
+        if isinstance(ref, Closure) and ref.bound is not None:
+            ref = Closure(ref.function, from_anywhere(ref.bound, name, why, known, depth + 1), ref.env)
+        elif isinstance(ref, Bound):
+            receiver = from_anywhere(ref.receiver, name, why, known, depth + 1)
+            ref = Bound(receiver, ref.name, ast.Constant(None))
+    root: Root = ("param", name)
+    top = depth == 0 and value.kind is Kind.TENSOR
+
+    def inside(item: Value) -> Value:
+        return from_anywhere(item, name, why, known, depth + 1)
+
+    return changed(
+        value,
+        ref=ref,
+        roots=frozenset({root}) if value.roots else NO_ROOTS,
+        why=why if value.why is not None else None,
+        dtype=value.dtype if top or isinstance(value.dtype, str) else _token(value.dtype, root, depth),
+        shape=value.shape if top or value.shape == () else _token(value.shape, root, depth),
+        device=value.device if top else _token(value.device, root, depth),
+        elements=None if value.elements is None else tuple(inside(item) for item in value.elements),
+        keys=None if value.keys is None else {key: inside(item) for key, item in value.keys.items()},
+        element=None if value.element is None else inside(value.element),
+        options=tuple(inside(item) for item in value.options),
+    )
+
+
+def _token(token: Any, root: Root, depth: int) -> Any:
+    """Which of several values have the same one is not kept, only that there is one."""
+    if token is None or depth == 0:
+        return token if token is None else root
+    return None
+
+
+def full_signature(params: Mapping[str, Value]) -> Any:
+    """All that decides how a function behaves for arguments ``from_anywhere``."""
+    return tuple((name, _full(value)) for name, value in params.items())
+
+
+def _full(value: Value) -> Any:
+    const = value.const
+    try:
+        hash(const)
+    except TypeError:
+        raise NotShared from None
+    ref = value.ref
+    if isinstance(ref, Closure):
+        ref = ("closure", ref.function, None if ref.bound is None else _full(ref.bound), id(ref.env))
+    elif isinstance(ref, Bound):
+        ref = ("bound", ref.name, _full(ref.receiver))
+    return (
+        value.kind,
+        value.null,
+        (type(const), const),
+        ref,
+        value.truth,
+        value.mixed,
+        value.array,
+        value.unbound,
+        value.dtype,
+        value.shape,
+        bool(value.roots),
+        value.why is None,
+        None if value.elements is None else tuple(map(_full, value.elements)),
+        None if value.keys is None else tuple((key, _full(item)) for key, item in value.keys.items()),
+        None if value.element is None else _full(value.element),
+        tuple(map(_full, value.options)),
+    )
+
+
+def grounded(value: Value, evidence: Callable[[str], Why | None], depth: int = 0) -> Value:
+    """What shared facts return, with the evidence of the arguments of one call."""
+    if depth > 4 or (value.why is None and value.kind is not Kind.CONTAINER and not value.options):
+        return value
+    return changed(
+        value,
+        why=_with_evidence(value.why, evidence),
+        elements=None if value.elements is None else tuple(grounded(v, evidence, depth + 1) for v in value.elements),
+        keys=None if value.keys is None else {k: grounded(v, evidence, depth + 1) for k, v in value.keys.items()},
+        element=None if value.element is None else grounded(value.element, evidence, depth + 1),
+        options=tuple(grounded(v, evidence, depth + 1) for v in value.options),
+    )
+
+
+def _with_evidence(why: Why | None, evidence: Callable[[str], Why | None]) -> Why | None:
+    links: list[Why] = []
+    end = why
+    while end is not None and not end.argument:
+        links.append(end)
+        end = end.parent
+    if end is None:
+        return why
+    made = evidence(end.argument) or Why(end.place, end.path, end.message)
+    for link in reversed(links):
+        made = Why(link.place, link.path, link.message, made)
+    return made

@@ -13,7 +13,7 @@ from typing import Any
 from graphmend_lsp.flow import growth, host, parameters, tensors
 from graphmend_lsp.flow.base import Base, known_write
 from graphmend_lsp.flow.classes import MAX_DEPTH, Classes
-from graphmend_lsp.flow.contexts import rebased, rooted, signature_of
+from graphmend_lsp.flow.contexts import grounded, rebased, rooted, signature_of
 from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.interpret import Interpreter
 from graphmend_lsp.flow.names import OUTSIDE, as_lambda, open_default
@@ -37,7 +37,7 @@ from graphmend_lsp.flow.values import (
 from graphmend_lsp.model.module import FunctionInfo, FunctionNode, Loader
 from graphmend_lsp.parse import Place
 
-_MAX_CONTEXTS = 12
+MAX_CONTEXTS = 12
 _FULL = 3
 """How many levels of calls must be left for a result to be as good as any."""
 
@@ -55,17 +55,21 @@ class Engine(Classes):
         """Those of them that TorchDynamo knows the value of: single numbers made of single numbers."""
         self.sized_by_data: dict[int, str] = {}
         """Names of operators whose result has a shape that is data, by ``id`` of their node."""
-        self._nested: dict[FunctionNode, FunctionInfo] = {}
-        self._decorated: dict[FunctionInfo, Value] = {}
-        self._memo: dict[tuple[FunctionNode, Any], Facts | None] = {}
-        self._contexts: dict[tuple[FunctionNode, bool], int] = {}
-        self._envs: dict[int, Any] = {}
+        self._nested: dict[FunctionNode, FunctionInfo] = self.table()
+        self._decorated: dict[FunctionInfo, Value] = self.table()
+        self._memo: dict[tuple[FunctionNode, Any], Facts | None] = self.table()
+        self._contexts: dict[tuple[FunctionNode, bool], int] = self.table()
+        self._envs: dict[int, Any] = self.table()
         """Environments that are part of a key above, kept so that no other one gets the same id."""
-        self._guesses: dict[tuple[FunctionNode, str], Value | None] = {}
-        self._opaque: dict[FunctionInfo, bool] = {}
+        self._guesses: dict[tuple[FunctionNode, str], Value | None] = self.table()
+        self._opaque: dict[FunctionInfo, bool] = self.table()
 
     def _interpreter(self, function: FunctionInfo, facts: Facts, state: State, depth: int) -> Interpreter:
         return Interpreter(self, function, facts, state, depth)
+
+    def closed_over(self, env: dict[str, Value]) -> dict[str, Value]:
+        """The names that a function made here closes over."""
+        return env
 
     # -- functions -------------------------------------------------------------------------------
 
@@ -110,7 +114,7 @@ class Engine(Classes):
                 fake = FunctionInfo(
                     "<decorator>", function.qualname, as_lambda(decorator), function.chunk, function.module
                 )
-                evaluator = Interpreter(self, fake, Facts(fake, {}), State(), MAX_DEPTH - 2)
+                evaluator = self._interpreter(fake, Facts(fake, {}), State(), MAX_DEPTH - 2)
                 evaluator.state.env.update(closure.env or {})
                 evaluator.eager = True
             wrap = evaluator.eval(decorator)
@@ -201,7 +205,7 @@ class Engine(Classes):
         if value.kind is Kind.CONTAINER and all_roots(value):
             return rooted(value, ("param", name))
         if value.kind is Kind.UNKNOWN and value.dtype != "module-output":
-            guess = self._guess(function, name)
+            guess = self.guess(function, name)
             if guess is not None:
                 return changed(guess, null=Null.MAYBE)
         return value if not value.unbound else changed(value, unbound=False)
@@ -242,6 +246,12 @@ class Engine(Classes):
                 for kind in {f.kind for f in flows} - {"return"}:
                     caller.flow(kind, arguments[str(root[1])], node)
         value = facts.returns or UNKNOWN
+        if facts.shared and facts.returns is not None:
+            function = facts.function
+            value = grounded(
+                value,
+                lambda name: self._param_why(function, name, given[name].why, caller, node) if name in given else None,
+            )
         return rebased(value, arguments, ("op", id(node)))
 
     # -- contexts --------------------------------------------------------------------------------
@@ -273,7 +283,7 @@ class Engine(Classes):
             if key in self._memo:
                 return self._memo[key]
         count = self._contexts.get((function.node, learn), 0)
-        if count >= _MAX_CONTEXTS and env is None:
+        if count >= MAX_CONTEXTS and env is None:
             return self._learned(function) if learn else self.generic(function)
         if env is not None:
             self._envs[id(env)] = env
@@ -295,7 +305,7 @@ class Engine(Classes):
         try:
             facts = Facts(function, params)
             state = State({**env, **params} if env else dict(params))
-            interpreter = Interpreter(self, function, facts, state, depth)
+            interpreter = self._interpreter(function, facts, state, depth)
             if learn:
                 interpreter.called_to_learn = True
                 interpreter.kept = slice_of(function.node)
@@ -421,7 +431,7 @@ class Engine(Classes):
                 declared = changed(declared, null=Null.MAYBE)
             return self._root_param(function, arg, declared, "annotated as a tensor")
         if not constructor and (fallback is None or fallback.null is Null.ALWAYS) and arg.annotation is None:
-            guess = self._guess(function, arg.arg)
+            guess = self.guess(function, arg.arg)
             if guess is not None:
                 return guess
         if (
@@ -434,7 +444,7 @@ class Engine(Classes):
             return Value(Kind.PYTHON, null=Null.MAYBE)
         return Value(Kind.UNKNOWN, null=Null.MAYBE, roots=frozenset({("param", arg.arg)}))
 
-    def _guess(self, function: FunctionInfo, name: str) -> Value | None:
+    def guess(self, function: FunctionInfo, name: str) -> Value | None:
         """A parameter's value by its uses, if they tell; the same in every context."""
         key = (function.node, name)
         if key not in self._guesses:

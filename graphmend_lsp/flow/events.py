@@ -208,3 +208,6 @@ class Facts:
     where the function is called."""
     settled: set[str] = field(default_factory=set[str])
     """State that is set anew, cleared or cut: what grows there does not grow from call to call."""
+    shared: bool = False
+    """Of a function of another file, for every file that calls it (``flow/library.py``): nothing of the file at hand is
+    in it, and what it calls is of no interest there."""

@@ -710,7 +710,7 @@ class Expressions(Narrowing):
 
     def _lambda(self, node: ast.Lambda) -> Value:
         function = self.engine.nested(self.function, node, "<lambda>")
-        return Value(Kind.FUNCTION, ref=Closure(function, env=self.state.env))
+        return Value(Kind.FUNCTION, ref=Closure(function, env=self.engine.closed_over(self.state.env)))
 
     def _await(self, node: ast.Await) -> Value:
         self.eval(node.value)

@@ -277,7 +277,7 @@ class Interpreter(Calls):
 
     def _function(self, stmt: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         function = self.engine.nested(self.function, stmt, stmt.name)
-        closure = Closure(function, env=self.state.env)
+        closure = Closure(function, env=self.engine.closed_over(self.state.env))
         self.state.env[stmt.name] = self.engine.decorated(closure, self)
 
     def _class(self, stmt: ast.ClassDef) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphmend_lsp.flow import host, parameters
 from graphmend_lsp.flow.events import Facts
@@ -47,11 +47,15 @@ class Names:
         self.silent: set[str] = set()
         self.failures: list[tuple[str, str]] = []
         """Internal errors: the function's name and the traceback.  What failed is treated as unknown."""
-        self._globals: dict[tuple[Module, str], Value] = {}
-        self._external: dict[str, Value] = {}
-        self._defaults: dict[ast.expr, Value] = {}
-        self._walrus: dict[Chunk, bool] = {}
-        self._annotations: dict[ast.expr, Value | None] = {}
+        self._globals: dict[tuple[Module, str], Value] = self.table()
+        self._external: dict[str, Value] = self.table()
+        self._defaults: dict[ast.expr, Value] = self.table()
+        self._walrus: dict[Chunk, bool] = self.table()
+        self._annotations: dict[ast.expr, Value | None] = self.table()
+
+    def table(self) -> dict[Any, Any]:
+        """Where answers are kept."""
+        return {}
 
     # -- what the other parts of the engine provide ---------------------------------------------------
 

@@ -61,6 +61,8 @@ class Why:
     path: str
     message: str
     parent: Why | None = None
+    argument: str = ""
+    """Of a parameter in facts that all callers share: its name; each caller puts its own evidence there."""
 
 
 @dataclass(slots=True, eq=False)

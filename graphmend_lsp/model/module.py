@@ -293,6 +293,10 @@ class Loader:
             if name != self.own and module is not None and module is not other._own:
                 self._modules.setdefault(name, module)
 
+    def note(self, module: Module) -> None:
+        """A module that was not asked for here is looked at all the same."""
+        self._modules.setdefault(module.name, module)
+
     def other_texts(self) -> list[str]:
         """Texts of the other files that were read."""
         return [m.parsed.text for m in self._modules.values() if m is not None and m is not self._own]
@@ -313,14 +317,18 @@ class Loader:
             if (found is None) != (module is None):
                 return False
             if found is not None and module is not None and module is not self._own:
-                if found[1] is not module.parsed.text and found[1] != module.parsed.text:
+                if found[0] != module.path or (found[1] is not module.parsed.text and found[1] != module.parsed.text):
                     return False
         return True
 
     def load(self, name: str) -> Module | None:
         if name not in self._modules:
             self._modules[name] = None  # an import cycle sees nothing rather than recursing
-            self._modules[name] = self._read(name)
+            try:
+                self._modules[name] = self._read(name)
+            except BaseException:
+                del self._modules[name]
+                raise
         return self._modules[name]
 
     def origin(self, dotted: str) -> FunctionInfo | ClassInfo | None:
