@@ -130,9 +130,8 @@ def _loop(site: Site) -> ast.For | None:
     node, test = site.event.node, site.event.test
     faults = [datum.node for datum in test.data] if test is not None else [node]
     names = {inner.id for fault in faults for inner in ast.walk(fault) if isinstance(inner, ast.Name)}
-    loops = [each for each in own_nodes(site.function.node) if isinstance(each, ast.For)]
-    around = [each for each in loops if any(inner is node for stmt in each.body for inner in ast.walk(stmt))]
-    for loop in sorted(around, key=lambda each: -each.lineno):
+    around = [each for each in site.event.context.loops if isinstance(each, ast.For)]
+    for loop in reversed(around):
         given = {inner.id for inner in ast.walk(loop.target) if isinstance(inner, ast.Name)}
         if _rows(loop.iter) is not None and (names & given or names & _set_in(loop)):
             return loop

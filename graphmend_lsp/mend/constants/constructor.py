@@ -72,8 +72,9 @@ def constants_of(site: Site, cls: ClassInfo) -> Constants | None:
     constructor = cls.methods.get("__init__")
     if constructor is None or constructor.chunk is not site.chunk:
         return None
-    if not any(f"{maker.removeprefix('torch.')}(" in constructor.chunk.text for maker in _MAKERS):
-        return None
+    makes = (n for n in walk(constructor.node) if isinstance(n, ast.Call))
+    if not any(constructor.module.dotted(call.func) in _MAKERS for call in makes):
+        return None  # what the constructor calls is not looked at in vain
     facts = site.engine.generic(constructor)
     if facts is None:
         return None
