@@ -14,7 +14,11 @@ from typing import TypeVar
 T = TypeVar("T")
 
 _GARBAGE = 300_000
-"""So many blocks of memory more than after the last search are worth another one, as soon as nobody wants anything."""
+"""So many blocks of memory more than after the last search are worth one among what is new (some 30 ms), as soon as
+nobody wants anything."""
+_OLD = 4 * _GARBAGE
+"""So many more than after the last search through everything, trees of other files included, are worth another one (most
+of a second)."""
 _MUCH = 10 * _GARBAGE
 """So many are worth one between two jobs."""
 _REST = 0.5
@@ -94,16 +98,18 @@ class Worker:
         start(self._thread)
 
     def _loop(self) -> None:
-        known = sys.getallocatedblocks()
+        known = searched = sys.getallocatedblocks()
         while True:
-            more = sys.getallocatedblocks() - known
+            blocks = sys.getallocatedblocks()
             try:
-                if more > _MUCH:
+                if blocks - searched > _MUCH:
                     raise queue.Empty
-                _, _, work = self._jobs.get(timeout=_REST if more > _GARBAGE else None)
+                _, _, work = self._jobs.get(timeout=_REST if blocks - known > _GARBAGE else None)
             except queue.Empty:
-                gc.collect()
+                everything = blocks - searched > _OLD
+                gc.collect(2 if everything else 1)
                 known = sys.getallocatedblocks()
+                searched = known if everything else searched
             else:
                 work()
                 del work  # with all that it holds

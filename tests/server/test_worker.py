@@ -35,13 +35,15 @@ def test_the_error_of_a_job_is_its_own():
     asyncio.run(session())
 
 
-@pytest.mark.parametrize("much", [False, True])
-def test_garbage_is_looked_for_when_nobody_wants_anything(monkeypatch, much):
-    """Or when there is so much of it that it cannot wait."""
+@pytest.mark.parametrize(("much", "old"), [(False, False), (False, True), (True, True)])
+def test_garbage_is_looked_for_when_nobody_wants_anything(monkeypatch, much, old):
+    """Or when there is so much of it that it cannot wait; old objects are looked through when there are many more."""
     monkeypatch.setattr(worker, "_GARBAGE", 1000)
+    monkeypatch.setattr(worker, "_OLD", 1000 if old else 10**9)
     monkeypatch.setattr(worker, "_MUCH", 1000 if much else 10**9)
     searched = []
-    monkeypatch.setattr(gc, "collect", lambda: searched.append(time.monotonic()))
+    generations = set()
+    monkeypatch.setattr(gc, "collect", lambda which: (generations.add(which), searched.append(time.monotonic())))
     kept = []
 
     async def session():
@@ -58,3 +60,4 @@ def test_garbage_is_looked_for_when_nobody_wants_anything(monkeypatch, much):
 
     last = asyncio.run(session())
     assert much or searched[0] >= last + worker._REST - 0.1
+    assert generations == {2 if old else 1}
