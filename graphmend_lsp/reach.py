@@ -49,6 +49,8 @@ class _Reused:
 
     closure: frozenset[int]
     evidence: frozenset[int]
+    wide: bool
+    """Whether code of other files leads back to this one, so that what their names stand for here counts, too."""
     facts: Facts
     engine: Shared
 
@@ -153,7 +155,11 @@ class Reach:
         if kept is not None:
             return kept
         kept = self._before.entries.get(key) if self._before is not None else None
-        if kept is None or kept.closure != self._closure(function, kept.engine) or not kept.evidence <= self._present:
+        if (
+            kept is None
+            or kept.closure != self._closure(function, kept.engine, kept.wide)
+            or not kept.evidence <= self._present
+        ):
             if self._wanted is not None and not self._wanted():
                 raise Superseded
             try:
@@ -164,8 +170,9 @@ class Reach:
                 facts = None
             if facts is None:
                 return None
-            closure = self._closure(function, self.engine)
-            kept = _Reused(closure, self._evidence(facts, closure), facts, self.engine)
+            wide = self.engine.loader.led_back
+            closure = self._closure(function, self.engine, wide)
+            kept = _Reused(closure, self._evidence(facts, closure), wide, facts, self.engine)
         self._kept[key] = kept
         return kept
 
@@ -176,14 +183,15 @@ class Reach:
             found |= self._found_for.setdefault(id(facts), closure)
         return found
 
-    def _closure(self, function: FunctionInfo, engine: Shared) -> frozenset[int]:
+    def _closure(self, function: FunctionInfo, engine: Shared, wide: bool) -> frozenset[int]:
         """The chunks of this file that an entry can look at."""
         closure = self._closures.of(function.chunk.id)
         if function.receiver is not None:
             closure |= self._closures.of(function.receiver.chunk.id)
-        if function.module is not self.module and (
+        outer = function.module is not self.module and (
             function.receiver is None or function.receiver.module is not self.module
-        ):
+        )
+        if outer or wide:
             if engine not in self._outer:
                 self._outer[engine] = self._closures.of_texts(engine.loader.other_texts())
             closure |= self._outer[engine]

@@ -216,6 +216,18 @@ def _full(value: Value) -> Any:
     )
 
 
+def evidence_of(value: Value, depth: int = 0) -> Why | None:
+    """Why a value is what it is, or the first thing in it of which that is known."""
+    if value.why is not None or depth > 4:
+        return value.why
+    inside = (
+        *(value.elements or ()),
+        *(value.keys or {}).values(),
+        *(() if value.element is None else (value.element,)),
+    )
+    return next((why for item in inside if (why := evidence_of(item, depth + 1)) is not None), None)
+
+
 def grounded(value: Value, evidence: Callable[[str], Why | None], depth: int = 0) -> Value:
     """What shared facts return, with the evidence of the arguments of one call."""
     if depth > 4 or (value.why is None and value.kind is not Kind.CONTAINER and not value.options):
@@ -238,7 +250,7 @@ def _with_evidence(why: Why | None, evidence: Callable[[str], Why | None]) -> Wh
         end = end.parent
     if end is None:
         return why
-    made = evidence(end.argument) or Why(end.place, end.path, end.message)
+    made = evidence(end.argument)
     for link in reversed(links):
         made = Why(link.place, link.path, link.message, made)
     return made

@@ -13,7 +13,7 @@ from typing import Any
 from graphmend_lsp.flow import growth, host, parameters, tensors
 from graphmend_lsp.flow.base import Base, known_write
 from graphmend_lsp.flow.classes import MAX_DEPTH, Classes
-from graphmend_lsp.flow.contexts import grounded, rebased, rooted, signature_of
+from graphmend_lsp.flow.contexts import evidence_of, grounded, rebased, rooted, signature_of
 from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.interpret import Interpreter
 from graphmend_lsp.flow.names import OUTSIDE, as_lambda, open_default
@@ -250,7 +250,9 @@ class Engine(Classes):
             function = facts.function
             value = grounded(
                 value,
-                lambda name: self._param_why(function, name, given[name].why, caller, node) if name in given else None,
+                lambda name: (
+                    self._param_why(function, name, evidence_of(given[name]), caller, node) if name in given else None
+                ),
             )
         return rebased(value, arguments, ("op", id(node)))
 

@@ -30,6 +30,7 @@ from graphmend_lsp.flow.values import UNKNOWN, Bound, Closure, Null, Value, Why
 from graphmend_lsp.model.module import ClassInfo, FunctionInfo, FunctionNode, Loader, Module
 from graphmend_lsp.model.program import ProgramView
 from graphmend_lsp.parse import Chunk, Place
+from graphmend_lsp.text import Span
 
 _T = TypeVar("_T")
 _CONTEXTS = 20 * MAX_CONTEXTS
@@ -287,6 +288,10 @@ class _Reader(Loader):
         library = self.library
         found = None if library is None else library.answer(("module", name), lambda: (library.loader.load(name),))
         return super()._read(name) if found is None else found[0]
+
+    def resolve(self, place: Place, path: str) -> Span | None:
+        span = super().resolve(place, path)
+        return span if span is not None or self.library is None else self.library.loader.resolve(place, path)
 
 
 class Shared(Engine):

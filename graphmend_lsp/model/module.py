@@ -272,6 +272,8 @@ class Loader:
         self._modules: dict[str, Module | None] = {}
         self.own = ""
         self._own: Module | None = None
+        self.led_back = False
+        """Whether other code has asked for the module under analysis."""
 
     def module(self, path: str, parsed: Parsed) -> Module:
         """The module under analysis itself."""
@@ -322,6 +324,8 @@ class Loader:
         return True
 
     def load(self, name: str) -> Module | None:
+        """The module of a dotted name; None outside the project, and in an import cycle."""
+        self.led_back = self.led_back or (bool(name) and name == self.own)
         if name not in self._modules:
             self._modules[name] = None  # an import cycle sees nothing rather than recursing
             try:
@@ -355,6 +359,7 @@ class Loader:
             return None
         path, text = found
         if self._own is not None and path == self._own.path:
+            self.led_back = True
             return self._own  # under another name
         known = _CACHE.get(path)
         if known is not None and known[0] == text and known[1].name == name:
