@@ -177,10 +177,10 @@ class Reach:
         return kept
 
     def _evidence(self, start: Facts, closure: frozenset[int]) -> frozenset[int]:
-        """The chunks that the evidence in an entry's facts may stand in."""
-        found = closure
+        """The chunks of this file that the evidence in an entry's facts may stand in."""
+        found = here = closure & self._present
         for facts in _all(start):
-            found |= self._found_for.setdefault(id(facts), closure)
+            found |= self._found_for.setdefault(id(facts), here)
         return found
 
     def _closure(self, function: FunctionInfo, engine: Shared, wide: bool) -> frozenset[int]:
@@ -238,7 +238,7 @@ class Reach:
         found: set[str] = set()
         for facts in _all(start):
             function = facts.function
-            if function.module is self.module:
+            if function.module.path == self.path:  # facts of an earlier check have its module
                 while function.parent is not None:
                     function = function.parent
                 found.add(function.qualname)

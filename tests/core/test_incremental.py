@@ -12,6 +12,7 @@ from graphmend_lsp.model.closure import Closures
 from graphmend_lsp.model.module import Module
 from graphmend_lsp.model.program import NoProgram
 from graphmend_lsp.parse import parse
+from graphmend_lsp.project.program import DiskProgram
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = {
@@ -287,3 +288,25 @@ def test_a_check_that_nobody_wants_any_more_ends_before_the_next_entry() -> None
     first = check(text, wanted=lambda: True)
     assert len(first.findings) == 4
     assert check("# note\n" + text, previous=first, wanted=lambda: False).findings  # nothing is analysed again
+
+
+def test_entries_of_other_files_go_on_counting(tmp_path: Path) -> None:
+    """They are not analysed again where an edit does not concern them, and what they reach is still found."""
+    (tmp_path / "helpers.py").write_text(
+        "import torch\n\n\ndef gate(x):\n    return x if x.sum() > 0 else -x\n\n\ndef other(y):\n    return y\n"
+    )
+    (tmp_path / "model.py").write_text(
+        "from torch import nn\nfrom helpers import gate\n\n\nclass Model(nn.Module):\n"
+        "    def forward(self, x):\n        return gate(x)\n"
+    )
+    path = str(tmp_path / "helpers.py")
+    text = (tmp_path / "helpers.py").read_text()
+    overlay = {path: text}
+    program = DiskProgram([str(tmp_path)], overlay=overlay).for_file(path)
+    before = check(text, path, program=program)
+    assert [f.code for f in before.findings] == ["GM101"]
+    for edited in ("return y + 1", "return y + 2", "return -y"):
+        overlay[path] = text.replace("return y", edited)
+        after = check(overlay[path], path, program=program, previous=before)
+        assert shown(after) == shown(check(overlay[path], path, program=program))
+        before = after
