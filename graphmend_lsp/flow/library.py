@@ -12,7 +12,6 @@ that call themselves, and the limit of calling contexts.
 from __future__ import annotations
 
 import ast
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -272,9 +271,8 @@ class Library(Engine):
         return facts
 
     def failed(self, function: FunctionInfo) -> None:
-        if isinstance(sys.exc_info()[1], RecursionError):
-            raise NotShared  # how deep is too deep depends on who asked
-        super().failed(function)
+        """Leave an error of ours, and code that is nested too deeply for who asks, to the engine of the check."""
+        raise NotShared
 
 
 class _Reader(Loader):

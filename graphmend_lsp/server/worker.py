@@ -17,8 +17,8 @@ _GARBAGE = 300_000
 """So many blocks of memory more than after the last search are worth one among what is new (some 30 ms), as soon as
 nobody wants anything."""
 _OLD = 4 * _GARBAGE
-"""So many more than after the last search through everything, trees of other files included, are worth another one (most of
-a second)."""
+"""So many more than after the last search through everything, trees of other files included, are worth another one
+(most of a second)."""
 _MUCH = 10 * _GARBAGE
 """So many are worth one between two jobs."""
 _REST = 0.5

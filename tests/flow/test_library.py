@@ -254,3 +254,22 @@ def test_many_edits(seed: int) -> None:
         files.texts[name] = "\n".join(lines)
         found = files.check("model", found)
         assert told(found) == without_help(files, "model")
+
+
+def test_an_error_of_ours_in_code_of_other_files_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever checks meets it again, so that it is not lost in what all share."""
+    files = Files(helpers=HELPERS, model=MODEL)
+    run = engine.Interpreter.run
+
+    def broken(self: engine.Interpreter) -> object:
+        if self.function.name == "scaled":
+            raise ValueError("an error of ours")
+        return run(self)
+
+    monkeypatch.setattr(engine.Interpreter, "run", broken)
+    for _ in range(2):
+        found = check(files.texts["model"], "/model.py", program=files)
+        assert [(each.what, each.error) for each in found.internal] == [
+            ("the analysis of `scaled`", "ValueError: an error of ours")
+        ]
+        assert found.findings
