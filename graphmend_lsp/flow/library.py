@@ -432,7 +432,7 @@ class Shared(Engine):
 
 # -- libraries that there are ------------------------------------------------------------------------------
 
-_MAX_LIBRARIES = 3
+_MAX_LIBRARIES = 2
 _libraries: list[Library] = []
 _lock = threading.Lock()
 
