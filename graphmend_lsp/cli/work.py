@@ -13,7 +13,7 @@ from graphmend_lsp.cli.options import Overrides
 from graphmend_lsp.cli.reading import Read, located, read_notebook
 from graphmend_lsp.finding import Change, Finding, NewFile, Offer, Problem, Refusal
 from graphmend_lsp.model.module import Module
-from graphmend_lsp.project import files, layout
+from graphmend_lsp.project import files, layout, plain
 from graphmend_lsp.project.config import LoadedConfig, load_for
 from graphmend_lsp.project.discover import WITH_NOTEBOOKS, discover
 from graphmend_lsp.project.program import DiskProgram, SourceCache
@@ -65,13 +65,7 @@ class Job:
         """
         if self.data is not None:
             return self.data
-        try:
-            with open(self.path, "rb") as stream:
-                return stream.read()
-        except OSError as error:
-            raise files.SourceError(files.reason(error)) from None
-        except ValueError as error:
-            raise files.SourceError(str(error)) from None
+        return files.content(self.path, plain.MOST_DATA if layout.is_notebook(self.path) else plain.MOST_BYTES)
 
     def read(self, data: bytes | None = None) -> Read:
         """The file, from ``data`` if they have been read.

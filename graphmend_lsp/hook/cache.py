@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import marshal
 import os
-import stat
 import sys
 import time
 from types import CodeType
 from typing import Any, NamedTuple, cast
 
 from graphmend_lsp import __version__
+from graphmend_lsp.project import plain
 from graphmend_lsp.project.cache import cache_folder
 
 try:
@@ -68,16 +68,13 @@ class Blobs:
         """The bytes of that name, or None if there are none that are whole."""
         path = self._path(name)
         try:
-            if not stat.S_ISREG(os.stat(path).st_mode):
-                return None
-            with open(path, "rb") as stream:
-                data = stream.read()
+            found, data = plain.read(path, LIMIT)
         except (OSError, ValueError):
             return None
         if digest(data[_DIGEST:]) != data[:_DIGEST]:
             return None
         try:
-            if time.time() - os.stat(path).st_mtime > _DAY:
+            if time.time() - found.st_mtime > _DAY:
                 os.utime(path)
         except OSError:
             pass  # a folder that is only read
@@ -176,6 +173,9 @@ def _newest(top: str) -> str:
     for folder, _, names in os.walk(top):
         for name in names:
             if name.endswith((".py", ".json")):
-                state = os.stat(os.path.join(folder, name))
+                try:
+                    state = os.stat(os.path.join(folder, name))
+                except OSError:  # gone meanwhile, or an editor's link to nothing
+                    continue
                 seen.append((state.st_mtime_ns, state.st_size))
     return f"{max(seen)[0]} {len(seen)} {sum(size for _, size in seen)}"

@@ -7,13 +7,12 @@ analysis.  Recording them is ``record``'s business.
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Iterator
 from typing import Any
 
 from graphmend_lsp.hook.cache import digest
-from graphmend_lsp.project import layout
+from graphmend_lsp.project import layout, plain
 from graphmend_lsp.project.skipped import is_skipped
 
 _SETTLED = 2.0
@@ -40,11 +39,7 @@ def content(path: str) -> tuple[os.stat_result, bytes]:
     Raises:
         OSError, ValueError: it cannot be, or is no file: a pipe may never end.
     """
-    found = os.stat(path)
-    if not stat.S_ISREG(found.st_mode):
-        raise ValueError(path)
-    with open(path, "rb") as stream:
-        return found, stream.read()
+    return plain.read(path, plain.MOST_BYTES)
 
 
 def state_of(found: os.stat_result, data: bytes) -> State:

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from graphmend_lsp.profile.anchors import Anchor, Measured
 from graphmend_lsp.profile.report import Report
+from graphmend_lsp.project import plain
 from graphmend_lsp.project.cache import cache_folder
 
 LIMIT = 200
@@ -115,8 +116,7 @@ def _drop_oldest() -> None:
 
 def _read(path: str) -> Measured | None:
     try:
-        with open(path, encoding="utf-8", errors="surrogatepass") as stream:
-            data: Any = json.load(stream)
+        data: Any = json.loads(plain.read(path, plain.MOST_DATA)[1].decode("utf-8", "surrogatepass"))
         if data["version"] != _VERSION:
             return None
         anchors = tuple(Anchor(**row) for row in cast("Iterable[Any]", data["anchors"]))

@@ -16,7 +16,7 @@ from typing import Any, cast
 from graphmend_lsp import __version__
 from graphmend_lsp.check import Analysis
 from graphmend_lsp.finding import Finding
-from graphmend_lsp.project import files
+from graphmend_lsp.project import files, plain
 from graphmend_lsp.project.fingerprint import numbered, statement
 from graphmend_lsp.text import LineIndex
 
@@ -152,8 +152,7 @@ def _load(path: str, mtime_ns: int, size: int) -> Baseline | BaselineError:
 
 def _parsed(path: str) -> Baseline:
     try:
-        with open(path, encoding="utf-8-sig") as stream:
-            content: object = json.load(stream)
+        content: object = json.loads(plain.read(path, plain.MOST_DATA)[1].decode("utf-8-sig"))
     except OSError as error:
         raise BaselineError(files.reason(error)) from None
     except json.JSONDecodeError as error:

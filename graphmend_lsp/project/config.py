@@ -15,7 +15,8 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 from graphmend_lsp.finding import Problem, Severity
-from graphmend_lsp.project import selectors
+from graphmend_lsp.project import plain, selectors
+from graphmend_lsp.project.files import reason
 from graphmend_lsp.project.torch_release import installed_torch, parse_release
 from graphmend_lsp.settings import RuntimeMode, Settings
 
@@ -145,10 +146,9 @@ def _load(path: str, mtime_ns: int, size: int) -> LoadedConfig | None:
     """One ``pyproject.toml``: None without the table, ``path`` None where it is not TOML."""
     root = os.path.dirname(path)
     try:
-        with open(path, "rb") as stream:
-            data = stream.read()
+        data = plain.read(path, plain.MOST_BYTES)[1]
     except OSError as error:
-        return LoadedConfig(root, problems=(Problem(path, None, str(error)),))
+        return LoadedConfig(root, problems=(Problem(path, None, reason(error)),))
     if b"graphmend" not in data:
         return None
     if sys.version_info >= (3, 11):

@@ -12,6 +12,8 @@ import os
 import stat
 from dataclasses import dataclass, field
 
+from graphmend_lsp.project import plain
+
 
 class SourceError(Exception):
     """A file that cannot be read or written; the message is for the user and names no path."""
@@ -81,17 +83,21 @@ def read(path: str) -> SourceFile:
     Raises:
         SourceError: it cannot be read or decoded, or is no file: a pipe may never end.
     """
+    return decode(content(path), path)
+
+
+def content(path: str, most: int = plain.MOST_BYTES) -> bytes:
+    """The bytes of a source file.
+
+    Raises:
+        SourceError: it cannot be read, is no plain file, or is too large.
+    """
     try:
-        if stat.S_ISREG(os.stat(path).st_mode) or os.path.isdir(path):
-            with open(path, "rb") as stream:
-                data = stream.read()
-        else:
-            raise SourceError("not a file")
+        return plain.read(path, most)[1]
     except OSError as error:
         raise SourceError(reason(error)) from None
     except ValueError as error:
         raise SourceError(str(error)) from None
-    return decode(data, path)
 
 
 def write(source: SourceFile, text: str) -> None:
@@ -102,19 +108,27 @@ def write(source: SourceFile, text: str) -> None:
     """
     data = source.encode(text)
     path = os.path.realpath(source.path)
-    try:
-        found = os.stat(path)
-        if not stat.S_ISREG(found.st_mode):
-            raise SourceError("not written: not a file")
-        with open(path, "rb") as stream:
-            if stream.read() != source.data:
-                raise SourceError("not written: the file has changed since it was read")
-        mode = stat.S_IMODE(found.st_mode)
-    except OSError as error:
-        raise SourceError(f"not written: {reason(error)}") from None
+    mode = _unchanged(path, source.data)
     if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK):
         raise SourceError("not written: the file is read-only")
-    _replace(path, data, mode)
+    _replace(path, data, mode, source.data)
+
+
+def _unchanged(path: str, data: bytes) -> int:
+    """The permissions of a file that still holds what was read.
+
+    Raises:
+        SourceError: it does not.
+    """
+    try:
+        found, now = plain.read(path, len(data))
+    except plain.TooLarge:
+        raise SourceError("not written: the file has changed since it was read") from None
+    except OSError as error:
+        raise SourceError(f"not written: {reason(error)}") from None
+    if now != data:
+        raise SourceError("not written: the file has changed since it was read")
+    return stat.S_IMODE(found.st_mode)
 
 
 def create(path: str, text: str) -> None:
@@ -130,8 +144,11 @@ def create(path: str, text: str) -> None:
     _replace(os.path.realpath(path), text.encode("utf-8"), mode)
 
 
-def _replace(path: str, data: bytes, mode: int | None) -> None:
-    """Put ``data`` in place of ``path`` in one step; ``mode`` None means the default of a new file."""
+def _replace(path: str, data: bytes, mode: int | None, before: bytes | None = None) -> None:
+    """Put ``data`` in place of ``path`` in one step, and only in place of ``before`` if that is given.
+
+    ``mode`` None means the default of a new file.
+    """
     temporary = f"{path}.{os.getpid()}.graphmend-tmp"
     try:
         try:
@@ -142,6 +159,8 @@ def _replace(path: str, data: bytes, mode: int | None) -> None:
                 os.fsync(stream.fileno())
             if mode is not None:
                 _keep_identity(path, temporary, mode)
+            if before is not None:
+                _unchanged(path, before)  # writing to the disk may have taken its time
             os.replace(temporary, path)
         except BaseException:
             if os.path.exists(temporary):

@@ -7,6 +7,7 @@ import re
 import sys
 from functools import lru_cache
 
+from graphmend_lsp.project import plain
 from graphmend_lsp.project.torch_release import folder_with_torch
 
 
@@ -58,11 +59,11 @@ def _module(name: str) -> str:
 def _added(path: str) -> list[str] | None:
     """The folders that a ``.pth`` file adds; None where it installs a finder."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            lines = [line.strip() for line in file]
+        text = plain.read(path, plain.MOST_BYTES)[1].decode("utf-8", "replace")
     except OSError:
         return None
+    lines = [line.strip() for line in text.splitlines()]
     if any(line.startswith("import ") and "__editable__" in line for line in lines):
         return None
-    plain = [line for line in lines if line and not line.startswith(("#", "import ", "import\t"))]
-    return [os.path.join(os.path.dirname(path), line) for line in plain]
+    folders = [line for line in lines if line and not line.startswith(("#", "import ", "import\t"))]
+    return [os.path.join(os.path.dirname(path), line) for line in folders]

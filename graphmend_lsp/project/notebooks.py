@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from graphmend_lsp.notebook import Cell, Joined, join
-from graphmend_lsp.project.files import SourceError, SourceFile, reason
+from graphmend_lsp.project.files import SourceError, SourceFile, content
 from graphmend_lsp.project.jsontext import Value, value_at
+from graphmend_lsp.project.plain import MOST_DATA
 from graphmend_lsp.text import LineIndex, split_lines
 
 _PIECE = re.compile(r"\\u[0-9a-fA-F]{4}|\\.|[^\\]+", re.DOTALL)
@@ -71,12 +72,7 @@ def read(path: str) -> NotebookFile:
     Raises:
         SourceError: it cannot be read, or is no notebook with Python in it.
     """
-    try:
-        with open(path, "rb") as stream:
-            data = stream.read()
-    except OSError as error:
-        raise SourceError(reason(error)) from None
-    return decode(data, path)
+    return decode(content(path, MOST_DATA), path)
 
 
 def decode(data: bytes, path: str) -> NotebookFile:

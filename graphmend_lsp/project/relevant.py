@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from graphmend_lsp.project import plain
 from graphmend_lsp.project.config import LoadedConfig
 from graphmend_lsp.project.discover import discover
 
@@ -57,8 +58,7 @@ class Survey:
             known = self._looks.get(path)
             if known is not None and known.state == state:
                 return known
-            with open(path, "rb") as stream:
-                data = stream.read()
+            data = plain.read(path, plain.MOST_BYTES)[1]
         except OSError:
             return None
         names = frozenset(word for line in _IMPORT.findall(data) for word in _WORD.findall(line))

@@ -117,3 +117,35 @@ def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
         files.read(str(tmp_path / "none.py"))
     with pytest.raises(files.SourceError):
         files.read(str(tmp_path))
+
+
+@pytest.mark.parametrize("what", ["other text", "longer", "gone", "a folder", "a pipe"])
+def test_what_becomes_another_file_while_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """An edit belongs to the text that it was made for, and to no other one."""
+    if what == "a pipe" and not hasattr(os, "mkfifo"):
+        pytest.skip("no pipes in the file system")
+    path = tmp_path / "a.py"
+    path.write_text("x = 1\n")
+    source = files.read(str(path))
+    real = os.fsync
+
+    def fsync(handle: int) -> None:
+        real(handle)
+        if what in ("other text", "longer"):
+            path.write_text("y = 2\n" if what == "other text" else "x = 1\n# and more\n")
+            return
+        path.unlink()
+        if what == "a folder":
+            path.mkdir()
+        elif what == "a pipe":
+            os.mkfifo(path)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    reason = {"gone": "no such file", "a folder": "is a directory", "a pipe": "not a plain file"}
+    with pytest.raises(files.SourceError, match=f"not written: {reason.get(what, 'the file has changed')}"):
+        files.write(source, "x = 3\n")
+    assert [each.name for each in tmp_path.iterdir()] == ([] if what == "gone" else ["a.py"])
+    if path.is_file():
+        assert path.read_text() == ("y = 2\n" if what == "other text" else "x = 1\n# and more\n")
