@@ -5,6 +5,7 @@ What is in it can always be made again: whatever goes wrong here costs time, nev
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterable
@@ -13,7 +14,7 @@ from typing import Any
 from graphmend_lsp.project.cache import cache_folder
 from graphmend_lsp.project.summary import Summary
 
-_NAME = "index-4.sqlite"
+_NAME = "index-5.sqlite"
 """The number changes with the form of what is stored."""
 _WAIT = 2.0
 """Seconds to wait for another process that is writing."""
@@ -43,7 +44,10 @@ def load(root: str) -> dict[str, Row]:
         "SELECT path, mtime, size, data FROM files WHERE path >= ? AND path < ?", low, high
     ):
         try:
-            found[path] = (mtime, size, Summary.decode(json.loads(data)))
+            seal, _, body = data.partition(" ")
+            if seal != _seal(path, mtime, size, body):
+                continue
+            found[path] = (mtime, size, Summary.decode(json.loads(body)))
         except (ValueError, TypeError, LookupError, AttributeError):  # not what we have written
             continue
     return found
@@ -51,7 +55,7 @@ def load(root: str) -> dict[str, Row]:
 
 def save(rows: Iterable[tuple[str, Row]], gone: Iterable[str]) -> None:
     """Store new and changed files; drop those that are gone."""
-    changed = [(path, row[0], row[1], json.dumps(row[2].encode())) for path, row in rows if _storable(path)]
+    changed = [(path, row[0], row[1], _sealed(path, row)) for path, row in rows if _storable(path)]
     lost = [(path,) for path in gone if _storable(path)]
     if not (changed or lost) or not _KEPT[0]:
         return
@@ -61,6 +65,16 @@ def save(rows: Iterable[tuple[str, Row]], gone: Iterable[str]) -> None:
         return
     _run("REPLACE INTO files VALUES (?, ?, ?, ?)", many=changed)
     _run("DELETE FROM files WHERE path = ?", many=lost)
+
+
+def _sealed(path: str, row: Row) -> str:
+    body = json.dumps(row[2].encode())
+    return f"{_seal(path, row[0], row[1], body)} {body}"
+
+
+def _seal(path: str, mtime: int, size: int, body: str) -> str:
+    """A hash of a row: a database of which a byte has changed mostly is one still, and a caller's name in it wrong."""
+    return hashlib.blake2b(f"{path}\n{mtime} {size}\n{body}".encode(), digest_size=12).hexdigest()
 
 
 def _storable(path: str) -> bool:

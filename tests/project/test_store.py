@@ -18,15 +18,14 @@ def test_bytes_written_over_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     summary = summarise(TEXT, "pack.gate", False)
     rows = [(f"/pack/m{number}.py", (number, 1, summary)) for number in range(60)]
     choice = random.Random(0)
-    for _ in range(120):
+    for turn in range(240):
         store.save(rows, [])
         path = tmp_path / store._NAME
         held = bytearray(path.read_bytes())
         for _ in range(choice.choice((1, 3, 20, 200))):
-            held[choice.randrange(min(len(held), 4096))] = choice.randrange(256)
+            held[choice.randrange(len(held) if turn % 2 else min(len(held), 4096))] = choice.randrange(256)
         path.write_bytes(held)
-        for found in store.load("/pack").values():
-            assert len(found) == 3
+        assert store.load("/pack").items() <= dict(rows).items()
         path.unlink(missing_ok=True)
     store.save(rows, [])
     assert len(store.load("/pack")) == 60
