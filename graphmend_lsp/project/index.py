@@ -142,6 +142,7 @@ class Index:
         first = self._rows is None
         known = store.load(self.root) if self._rows is None else self._rows
         now: dict[str, store.Row] = {}
+        names = _Names()
         fresh: list[tuple[str, store.Row]] = []
         for path in self._files():
             try:
@@ -149,7 +150,11 @@ class Index:
             except OSError:
                 continue
             row = known.get(path)
-            if row is None or row[:2] != (state.st_mtime_ns, state.st_size):
+            if (
+                row is None
+                or row[:2] != (state.st_mtime_ns, state.st_size)
+                or row[2].module != names.of(path)  # a configuration elsewhere may make another module of it
+            ):
                 try:
                     text = files.read(path).text
                 except files.SourceError:
@@ -178,6 +183,22 @@ class Index:
         except OSError:
             pass
         return sorted(found)[:MAX_FILES]
+
+
+class _Names:
+    """Names of modules, for many files of few folders."""
+
+    def __init__(self) -> None:
+        self._start: dict[str, str] = {}
+
+    def of(self, path: str) -> str:
+        folder, name = os.path.split(path)
+        stem = os.path.splitext(name)[0]
+        if stem == "__init__":
+            return layout.module_name(path)[0]
+        if folder not in self._start:
+            self._start[folder] = layout.module_name(path)[0].removesuffix(stem)
+        return self._start[folder] + stem
 
 
 def _summary(path: str, text: str) -> Summary:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from graphmend_lsp.project import layout
 from graphmend_lsp.project.index import Index
 
 LAYERS = """
@@ -115,3 +116,26 @@ def test_following_edits_gives_what_a_new_index_gives(root: Path) -> None:
         else:
             overlay.pop(str(path), None)
         assert callers(index, root, overlay) == callers(Index(str(root)), root, overlay)
+
+
+def test_a_module_that_gets_another_name(root: Path) -> None:
+    """By a configuration elsewhere: what is kept of the file is of the name that it had."""
+    inner = root / "inner"
+    inner.mkdir()
+    (root / "layers.py").rename(inner / "layers.py")
+    (inner / "user.py").write_text(USER.format(module="layers", name="gate"))
+    (root / "user.py").write_text(USER.format(module="inner.layers", name="gate"))
+
+    def found() -> list[str]:
+        layout.forget()
+        extent = layout.project_extent(str(inner / "layers.py"))
+        answer = Index(*extent).callers(str(inner / "layers.py"), ("gate",), (), {})
+        return [caller.module for caller in answer]
+
+    assert found() == ["user"]
+    (inner / "pyproject.toml").write_text("")
+    assert found() == ["user"] and layout.module_name(str(inner / "layers.py"))[0] == "layers"
+    (inner / "user.py").unlink()
+    assert found() == []
+    (inner / "pyproject.toml").unlink()
+    assert found() == ["user"]
