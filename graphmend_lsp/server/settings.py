@@ -10,7 +10,7 @@ from typing import Any, Literal, cast, get_args
 
 from graphmend_lsp.check import NoProgram, ProgramView
 from graphmend_lsp.finding import Severity
-from graphmend_lsp.project import selectors
+from graphmend_lsp.project import installed, layout, selectors, torch_release
 from graphmend_lsp.project.baseline import Baseline, BaselineError, load
 from graphmend_lsp.project.config import load_for
 from graphmend_lsp.project.program import DiskProgram, SourceCache
@@ -221,7 +221,9 @@ class Project:
         self._sources.overlay = buffers
 
     def refresh(self) -> None:
-        """A file was saved: what is known of the files on disk is looked at again."""
+        """A file was saved: what is known of the files on disk, and of what is installed, is looked at again."""
+        for each in (layout, installed, torch_release):
+            each.forget()
         self._program.refresh()
 
     def settings(self, path: str) -> FileSettings:
