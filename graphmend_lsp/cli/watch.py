@@ -26,27 +26,51 @@ _State = dict[str, tuple[int, int]]
 
 def run(options: argparse.Namespace, once: Callable[[argparse.Namespace], int]) -> int:
     """Check until interrupted, which raises KeyboardInterrupt."""
-    paths = options.paths or ["."]
+    paths, here = options.paths or ["."], os.getcwd()
     while True:
-        seen = _state(paths, options.baseline)
+        seen = _state(paths, options.baseline, here)
         _clear_screen()
-        once(options)
+        try:
+            once(options)
+        except OSError:
+            if _is_there(here):
+                raise
+            print("error: the current folder: no such file or directory", file=sys.stderr)
         sys.stdout.flush()
         print(f"[{time.strftime('%H:%M:%S')}] Watching for changes; Ctrl-C ends it.", file=sys.stderr, flush=True)
-        _await_change(seen, paths, options.baseline)
+        _await_change(seen, paths, options.baseline, here)
 
 
-def _await_change(seen: _State, paths: list[str], baseline: str | None) -> None:
+def _is_there(here: str) -> bool:
+    """Whether there is a current folder; one that is made anew in its place is it again, as with another branch."""
+    try:
+        os.getcwd()
+    except OSError:
+        try:
+            os.chdir(here)
+        except OSError:
+            return False
+    return True
+
+
+def _await_change(seen: _State, paths: list[str], baseline: str | None, here: str) -> None:
     """Return once something is other than it was, and nothing has changed since the last look."""
     now = before = seen
     while now == seen or now != before:
         began = time.monotonic()
-        before, now = now, _state(paths, baseline)
+        before, now = now, _state(paths, baseline, here)
         time.sleep(max(_PAUSE, (time.monotonic() - began) * _SHARE))
 
 
-def _state(paths: list[str], baseline: str | None) -> _State:
+def _state(paths: list[str], baseline: str | None, here: str) -> _State:
     """Times and sizes of all that the findings may depend on: the files, their projects, and configurations."""
+    try:
+        return _looked(paths, baseline) if _is_there(here) else {}
+    except OSError:  # it has just gone
+        return {}
+
+
+def _looked(paths: list[str], baseline: str | None) -> _State:
     found = discover(paths, WITH_NOTEBOOKS)
     named = {path for path, _ in found.files}
     extents = {layout.project_extent(path) for path in named}

@@ -152,3 +152,24 @@ def remove(folder: Path) -> None:
         shutil.rmtree(folder)
     elif folder.is_symlink() or folder.exists():
         folder.unlink()
+
+
+def _latin(path: Path) -> None:
+    path.write_bytes(MODEL.encode() + b"# caf\xe9\n")
+
+
+def _huge(path: Path) -> None:
+    """Of 5 GB, and of no blocks."""
+    os.truncate(path, 5_000_000_000)
+
+
+BECOMES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "gone": (_gone, "no such file or directory"),
+    "a folder": (_folder, "is a directory"),
+    "a pipe": (_pipe, "not a plain file"),
+    "a link to itself": (_link, "too many levels of symbolic links"),
+    "of another encoding": (_latin, "not utf-8 text (byte 0xe9 in line 12)"),
+    "huge": (_huge, "too large: 5,000,000,000 bytes, and 20,000,000 are the most that is read"),
+    "random": (_random, "not utf-8 text"),
+}
+"""What a source file may have become, and what is said of it."""
