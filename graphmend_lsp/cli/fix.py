@@ -106,7 +106,7 @@ def _summary(verb: str, mended: int, changed: int, left: int, good: int, broken:
 def _apply(fixed: Fixed, creates: list[NewFile], to_stdout: bool) -> tuple[Problem, ...]:
     """Write the mended file and first what it imports."""
     from graphmend_lsp.finding import Problem
-    from graphmend_lsp.project import files
+    from graphmend_lsp.project import files, vendored
 
     assert fixed.source is not None
     path = fixed.path
@@ -114,7 +114,7 @@ def _apply(fixed: Fixed, creates: list[NewFile], to_stdout: bool) -> tuple[Probl
         data = fixed.source.encode(fixed.text)  # refuse before anything is written
         for new in creates:
             path = new.path
-            files.create(new.path, new.text)
+            vendored.write(new)
         path = fixed.path
         if to_stdout:
             _write_bytes(data)

@@ -132,16 +132,25 @@ def _unchanged(path: str, data: bytes) -> int:
 
 
 def create(path: str, text: str) -> None:
-    """Write a file of ours in UTF-8, new or over an older one.
+    """Write a file of ours in UTF-8, new or over an older one; what is no plain file is written to.
 
     Raises:
         SourceError: it cannot be written.
     """
+    data = text.encode("utf-8")
     try:
-        mode: int | None = stat.S_IMODE(os.stat(path).st_mode)
+        found = os.stat(path).st_mode
     except OSError:
-        mode = None
-    _replace(os.path.realpath(path), text.encode("utf-8"), mode)
+        _replace(os.path.realpath(path), data, None)
+        return
+    if stat.S_ISREG(found):
+        _replace(os.path.realpath(path), data, stat.S_IMODE(found))
+        return
+    try:  # a pipe, or a device like /dev/null, which must stay what it is
+        with open(path, "wb") as stream:
+            stream.write(data)
+    except OSError as error:
+        raise SourceError(f"not written: {reason(error)}") from None
 
 
 def _replace(path: str, data: bytes, mode: int | None, before: bytes | None = None) -> None:

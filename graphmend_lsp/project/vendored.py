@@ -10,7 +10,8 @@ from itertools import count
 
 import graphmend_lsp
 from graphmend_lsp.check import RuntimePlace, is_runtime_file, runtime_version
-from graphmend_lsp.project import layout
+from graphmend_lsp.finding import NewFile
+from graphmend_lsp.project import files, layout
 
 PACKAGE_MODULE = "graphmend_lsp.runtime"
 _RELATIVE_IMPORT = re.compile(r"^[ \t]*from[ \t]+\.", re.MULTILINE)
@@ -47,6 +48,22 @@ def place(path: str, read: Callable[[str], str | None]) -> RuntimePlace:
         if _is_ours(there):
             return RuntimePlace(dots + name)
     raise AssertionError("unreachable: the names do not end")
+
+
+def write(new: NewFile) -> None:
+    """Write the runtime, where none or an older one stands; another file may have come there since that was looked at.
+
+    Raises:
+        SourceError: there is one, or it cannot be written.
+    """
+    if os.path.lexists(new.path):
+        try:
+            there = files.read(new.path).text
+        except files.SourceError as error:
+            raise files.SourceError(f"not written: {error}") from None
+        if not _is_ours(there):
+            raise files.SourceError("not written: another file stands there now")
+    files.create(new.path, new.text)
 
 
 def _names() -> Iterator[str]:

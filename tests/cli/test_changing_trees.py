@@ -78,6 +78,27 @@ def test_between_listing_and_reading(
     assert mended == [command == "fix"] * 2
 
 
+@pytest.mark.parametrize("there", ["mine = 1\n", "", None])
+def test_another_file_in_the_place_of_the_runtime(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], there: str | None
+) -> None:
+    (tree / "pyproject.toml").write_text("")
+    (tree / "m.py").write_text(NET.format(1))
+    real = work.fix_file
+
+    def fix_file(job: work.Job) -> work.Fixed:
+        made = real(job)
+        (tree / "_graphmend.py").mkdir() if there is None else (tree / "_graphmend.py").write_text(there)
+        return made
+
+    monkeypatch.setattr(work, "fix_file", fix_file)
+    assert main(["fix"]) == 2
+    why = "is a directory" if there is None else "another file stands there now"
+    assert f"error: _graphmend.py: not written: {why}" in capsys.readouterr().err
+    assert (tree / "m.py").read_text() == NET.format(1)
+    assert there is None or (tree / "_graphmend.py").read_text() == there
+
+
 def test_fixes_beside_somebody_who_types(tree: Path) -> None:
     """What is in the files afterwards was typed, or is what mending makes of that."""
     paths = [tree / f"m{number}.py" for number in range(6)]

@@ -112,6 +112,21 @@ def test_create_makes_and_replaces(tmp_path: Path) -> None:
         assert path.read_bytes() == text.encode()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="pipes and devices as in POSIX")
+def test_create_leaves_a_device_and_a_pipe_what_they_are(tmp_path: Path) -> None:
+    device, pipe = tmp_path / "null", tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    files.create(str(pipe), "é\n")
+    assert os.read(reader, 100) == "é\n".encode() and stat.S_ISFIFO(pipe.stat().st_mode)
+    os.close(reader)
+    device.symlink_to("/dev/null")
+    files.create(str(device), "x\n")
+    assert device.is_symlink() and stat.S_ISCHR(device.stat().st_mode)
+    with pytest.raises(files.SourceError, match="is a directory"):
+        files.create(str(tmp_path), "x\n")
+
+
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     with pytest.raises(files.SourceError, match="no such file"):
         files.read(str(tmp_path / "none.py"))
