@@ -51,8 +51,8 @@ _STRING = re.compile(
     r"|'(?:\\(?:\r\n|.)|[^'\\\r\n])*'?",
     re.DOTALL,
 )
-_NESTED = re.compile(r"(?i)\b(?:f|fr|rf|t|tr|rt)(?:\"\"\"|''')")
-"""Strings that hold others from Python 3.12 on."""
+_NESTED = re.compile(r"(?is)\b(?:f|fr|rf|t|tr|rt)(?:\"\"\"|'''|[\"'](?:[^\r\n\\]|\\(?:\r\n|.))*?(?:\"\"\"|'''))")
+"""Strings that from Python 3.12 on may hold others that go on over lines."""
 _KEYWORD = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 """What cannot stand inside brackets."""
 

@@ -141,6 +141,9 @@ def test_the_way_back(texts: list[str]) -> None:
     [
         ("a = 1\r\nimport b\r\n", "a = 1\r\niimport b\nmport b\r\n", "a = 1\rimport b\n\niimport b\nmport b\r\n"),
         ("a = 1\n\n\nx(\n", "a = 1\n\n    b = 2 +\n"),
+        ('w = f\'{f(1)}\'\ny = 1\n""")}\' # """\n', 'w = f\'{f("""a\ny = 1\n""")}\' # """\n'),
+        ("w = f'{f(1)}'\ny = 1\n''')}' # '''\n", "w = f'{f('''a\ny = 1\n''')}' # '''\n"),
+        ("w = f'''{f(1)}'''\ny = 1\n''')}'''\n", "w = f'''{f('''a\ny = 1\n''')}'''\n"),
         ("class A:\n    a = 1\n", "class A:\n    a = 1\n\n    b = [\n", "class A:\n    a = 1\n\n    b = [1]\n    c\n"),
         # A decorator whose string holds what looks like the function it is for.
         (
@@ -149,7 +152,15 @@ def test_the_way_back(texts: list[str]) -> None:
             'f(\nS = """\ndef not_code():\n    pass\n"""\n@decorated\ndef f(a):\n    return a\n',
         ),
     ],
-    ids=["half an ending", "blank lines", "an indented rest", "a decorator with a string"],
+    ids=[
+        "half an ending",
+        "blank lines",
+        "nested from 3.12 on",
+        "same quotes",
+        "all triple",
+        "an indented rest",
+        "a decorator with a string",
+    ],
 )
 def test_steps_that_went_wrong(texts: tuple[str, ...]) -> None:
     parsed = parse(texts[0])
