@@ -17,6 +17,7 @@ import pytest
 
 from graphmend_lsp.project import store
 from tests.server import conftest
+from tests.support.processes import wait_for_the_end
 from tests.support.robust import disk, shared
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals, links and users as in POSIX")
@@ -190,3 +191,16 @@ def test_nowhere_to_keep_anything(server: Callable[..., Any], tree: Path, monkey
     expected = shared.Check(tree, cache).findings()
     assert len(expected) == 24
     assert shared.together([server()], tree, cache, rounds=1, expected=expected, seed=0, ruin=False) == []
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="looks into /proc")
+def test_a_check_that_is_killed_leaves_no_process_behind(tree: Path, cache: Path) -> None:
+    check = shared.Check(tree, cache)
+    pid, children = check.process.pid, list[int]()
+    deadline = time.monotonic() + 30
+    while len(children) < 2:
+        assert time.monotonic() < deadline and check.process.poll() is None
+        children = [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    check.process.kill()
+    check.process.communicate()  # which waits for all that can write to it
+    wait_for_the_end(children, time.monotonic() + 20)
