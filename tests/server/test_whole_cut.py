@@ -125,7 +125,7 @@ def test_cancelled_in_the_progress_and_wanted_again(editor, tree):
 
 
 def test_changes_that_come_faster_than_checks(editor, tree):
-    """Changes that come faster than the files are checked: each replaces the check under way, and the last one counts."""
+    """Each change replaces the check under way, and the last one counts."""
     _cut(tree, "slow")
     wire, _ = _begin(editor, tree, "neovim")
     for turn in range(12):

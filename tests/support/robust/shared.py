@@ -39,7 +39,7 @@ class Net{0}(nn.Module):
 
 
 def workspace(folder: Path, count: int) -> int:
-    """Make models with helpers in other files, which only the index knows to be called; how many findings there are."""
+    """Make models with helpers in other files, enough of them for several processes; how many findings there are."""
     folder.mkdir(parents=True)
     (folder / "pyproject.toml").write_text("")
     for number in range(count):
@@ -47,7 +47,7 @@ def workspace(folder: Path, count: int) -> int:
         package.mkdir()
         (package / "__init__.py").write_text("")
         (package / "helper.py").write_text(HELPER.format(number))
-        (package / "model.py").write_text(MODEL.format(number) + "#" * 3000 + "\n")
+        (package / "model.py").write_text(MODEL.format(number) + "#" * 8000 + "\n")
     return 2 * count
 
 
