@@ -29,7 +29,7 @@ import torch  # noqa: E402  where its own sources are
 
 from graphmend_lsp.check import check  # noqa: E402
 from tests.server import conftest  # noqa: E402
-from tests.support.robust import abuse, edited, mended, nasty, sound, typed  # noqa: E402
+from tests.support.robust import abuse, edited, fixed, mended, nasty, shared, sound, typed  # noqa: E402
 
 CAPABILITIES = conftest.EVERYTHING
 conftest.TIMEOUT = 300.0
@@ -206,6 +206,55 @@ def mended_twice(trees: list[Path], scale: float) -> Result:
     return {"what": what, "worst": f"{worst[0]:.1f} s of CPU for one file, both times ({worst[1]})", "wrong": wrong}
 
 
+def fixed_trees(trees: list[Path], scale: float) -> Result:
+    """``graphmend fix`` as a command: of torch, of Python and of what is installed beside them, of other trees."""
+    found = [Path(torch.__file__).parent, Path(os.__file__).parent, *trees[2:]]
+    found += [path for path in (Path(torch.__file__).parents[1] / name for name in ("numpy", "sympy")) if path.is_dir()]
+    wrong: list[str] = []
+    counts: list[str] = []
+    for tree in found:
+        count = sum("site-packages" not in path.relative_to(tree).parts for path in tree.rglob("*.py"))
+        share = max(1, round(count / max(1, 100 * scale)))
+        models = any(b"nn.Module" in path.read_bytes() for path in [*tree.rglob("*.py")][::20])
+        for unsafe in (False, True):
+            with tempfile.TemporaryDirectory() as work:
+                made = fixed.examine(tree, Path(work), unsafe=unsafe, share=share, all_functions=not models)
+            how = "unsafe, " if unsafe else ""
+            counts.append(f"{tree.name} ({how}{made.mended} in {made.changed} of {made.files} files, {made.cpu:.0f} s)")
+            wrong += (f"{tree.name}, {how}{each}" for each in made.wrong)
+    what = "whole copied trees, every so many files of them, with `--diff`, then without, then again"
+    return {"what": what, "worst": "; ".join(counts), "wrong": wrong}
+
+
+def one_cache(trees: list[Path], scale: float) -> Result:
+    """Two servers, checks, kills, and somebody who ruins, removes and replaces the cache."""
+    del trees
+    wrong: list[str] = []
+    rounds = max(2, int(25 * scale))
+    ruined = 0
+    with tempfile.TemporaryDirectory() as folder:
+        tree, cache = Path(folder) / "tree", Path(folder) / "cache"
+        count = shared.workspace(tree, 24)
+        os.environ["GRAPHMEND_CACHE_DIR"] = str(cache)
+        expected = shared.Check(tree, cache, "--no-cache").findings()
+        servers = [conftest.Wire([sys.executable, "-m", "graphmend_lsp", "server"]) for _ in range(2)]
+        for wire in servers:
+            folders = [{"uri": tree.as_uri(), "name": "tree"}]
+            wire.initialize(
+                CAPABILITIES, workspaceFolders=folders, initializationOptions={"workspaceDiagnostics": "all"}
+            )
+        for seed in range(2):
+            with shared.Ruiner(cache, seed) as ruiner:
+                wrong += shared.together(servers, tree, cache, rounds=rounds, expected=expected, seed=seed)
+            ruined += ruiner.done
+            wrong += shared.afterwards(tree, cache, expected)
+        for wire in servers:
+            wrong += end(wire)
+        del os.environ["GRAPHMEND_CACHE_DIR"]
+    what = f"two servers and three checks at a time, one of them killed, {2 * rounds} times in {count // 2} packages"
+    return {"what": what, "worst": f"the cache ruined, removed or replaced {ruined:,} times", "wrong": wrong}
+
+
 PARTS: dict[str, tuple[str, Callable[[list[Path], float], Result]]] = {
     "typed": ("Half-typed files", half_typed),
     "abused": ("Messages of no honest client", abused),
@@ -213,14 +262,18 @@ PARTS: dict[str, tuple[str, Callable[[list[Path], float], Result]]] = {
     "edited": ("Random edits", random_edits),
     "nasty": ("Deep, long and odd texts", odd_texts),
     "mended": ("Mending twice", mended_twice),
+    "fixed": ("`graphmend fix` of trees", fixed_trees),
+    "shared": ("One cache for all", one_cache),
 }
 
 
 def report(work: Path) -> str:
     rows = [
         "# Robustness\n",
-        "Made by `make bench-robustness`; [README.md](README.md) says what is done. Ruined caches, odd trees and files",
-        "that change or vanish are in `tests/cli/test_odd_disks.py` and `tests/server/test_odd_trees.py` only.\n",
+        "Made by `make bench-robustness`; [README.md](README.md) says what is done. Odd trees, folders that are only",
+        "read, and files that change or vanish under a command or a server are in tests only:",
+        "`tests/cli/test_odd_disks.py`, `tests/cli/test_changing_trees.py`, `tests/cli/test_shared_cache.py` and",
+        "`tests/server/test_odd_trees.py`.\n",
         f"Python {platform.python_version()}, {platform.system()}, sources of torch {torch.__version__} and others.",
         "Seconds that are not of CPU are by the clock, whatever else the machine did meanwhile.\n",
         "| | what | worst | failures | CPU |",

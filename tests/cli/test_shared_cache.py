@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,9 @@ def test_servers_and_checks_together(server: Callable[..., Any], tree: Path, cac
     expected = shared.Check(tree, cache, "--no-cache").findings()
     assert len(expected) == 24
     servers = [server(), server()]
-    assert shared.together(servers, tree, cache, rounds=3, expected=expected, seed=1, ruin=ruin) == []
+    with shared.Ruiner(cache, 1) if ruin else nullcontext() as ruiner:
+        assert shared.together(servers, tree, cache, rounds=3, expected=expected, seed=1) == []
+    assert ruiner is None or ruiner.done > 20
     assert list(shared.afterwards(tree, cache, expected)) == []
 
 
@@ -190,7 +193,7 @@ def test_nowhere_to_keep_anything(server: Callable[..., Any], tree: Path, monkey
     monkeypatch.setenv("GRAPHMEND_CACHE_DIR", str(cache))
     expected = shared.Check(tree, cache).findings()
     assert len(expected) == 24
-    assert shared.together([server()], tree, cache, rounds=1, expected=expected, seed=0, ruin=False) == []
+    assert shared.together([server()], tree, cache, rounds=1, expected=expected, seed=0) == []
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="looks into /proc")

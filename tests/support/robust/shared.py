@@ -162,39 +162,28 @@ def said(wire: Any) -> Iterator[str]:
         yield from (f"{name}: {params['message']}" for params in wire.seen(name) if params["type"] < 3)
 
 
-def together(
-    servers: list[Any], tree: Path, cache: Path, *, rounds: int, expected: list[str], seed: int, ruin: bool
-) -> list[str]:
+def together(servers: list[Any], tree: Path, cache: Path, *, rounds: int, expected: list[str], seed: int) -> list[str]:
     """Servers, and two checks at a time, on one cache; every third check is killed on its way."""
     wrong: list[str] = []
     count = len(list(tree.glob("pkg*")))
-    with Ruiner(cache, seed) if ruin else _Nobody():
-        for round_ in range(rounds):
-            running = [Check(tree, cache), Check(tree, cache)]
-            doomed = Check(tree, cache)
-            for wire in servers:
-                wrong += edits(wire, tree, (round_ + seed) % count, round_)
-            time.sleep(0.2 * (round_ % 4))
-            doomed.kill()
-            for check in running:
-                try:
-                    found = check.findings()
-                except (AssertionError, ValueError) as error:
-                    wrong.append(f"a check, round {round_}: {error}")
-                    continue
-                if found != expected:
-                    wrong.append(f"a check, round {round_}: {len(found)} findings")
+    for round_ in range(rounds):
+        running = [Check(tree, cache), Check(tree, cache)]
+        doomed = Check(tree, cache)
+        for wire in servers:
+            wrong += edits(wire, tree, (round_ + seed) % count, round_)
+        time.sleep(0.2 * (round_ % 4))
+        doomed.kill()
+        for check in running:
+            try:
+                found = check.findings()
+            except (AssertionError, ValueError) as error:
+                wrong.append(f"a check, round {round_}: {error}")
+                continue
+            if found != expected:
+                wrong.append(f"a check, round {round_}: {len(found)} findings")
     for wire in servers:
         wrong += said(wire)
     return wrong
-
-
-class _Nobody:
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_: object) -> None:
-        return None
 
 
 def afterwards(tree: Path, cache: Path, expected: list[str]) -> Iterator[str]:
