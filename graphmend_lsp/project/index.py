@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -124,14 +124,21 @@ class Index:
             self._forget()
 
     def _follow(self, path: str, before: Summary, now: Summary) -> bool:
-        """Take over another summary of a buffer where only what its functions mention has changed; else False."""
+        """Take over another summary of a buffer where only its functions, or what they mention, have changed."""
         if before == now:
             return True
-        if self._graph is None or not _same_outline(before, now) or not self._graph.follow(path, now):
+        if self._graph is None or not _same_outline(before, now):
             return False
-        pairs = zip(before.units, now.units, strict=True)
-        names = {name for old, new in pairs if old.names != new.names for name in _differing(old, new)}
-        self._answers = {key: answer for key, answer in self._answers.items() if names.isdisjoint(answer.asked)}
+        names = _changed_names(before.units, now.units)
+        if names is None or not self._graph.follow(path, now):
+            return False
+        same = [unit.qualname for unit in before.units] == [unit.qualname for unit in now.units]
+        self._answers = {
+            key: answer
+            for key, answer in self._answers.items()
+            # how many functions a file has decides its turn among others, not among its own
+            if (same or key[0] == path) and names.isdisjoint(answer.asked)
+        }
         return True
 
     def _forget(self) -> None:
@@ -207,8 +214,8 @@ def _summary(path: str, text: str) -> Summary:
 
 
 def _same_outline(a: Summary, b: Summary) -> bool:
-    """Whether two summaries differ at most in what the functions mention."""
-    same = (a.module, a.imports, a.stars, a.compiles, a.torch, a.bases) == (
+    """Whether two summaries differ at most in their functions and what these mention."""
+    return (a.module, a.imports, a.stars, a.compiles, a.torch, a.bases) == (
         b.module,
         b.imports,
         b.stars,
@@ -216,11 +223,25 @@ def _same_outline(a: Summary, b: Summary) -> bool:
         b.torch,
         b.bases,
     )
-    return same and [unit.qualname for unit in a.units] == [unit.qualname for unit in b.units]
 
 
-def _differing(a: Unit, b: Unit) -> set[str]:
-    return set(a.names.split()) ^ set(b.names.split())
+def _changed_names(before: tuple[Unit, ...], now: tuple[Unit, ...]) -> set[str] | None:
+    """Names that other functions mention than before, or that other functions have; None where entries come or go."""
+    old, new = Counter(before), Counter(now)
+    changed = [*(old - new), *(new - old)]
+    mentioned = {each: set(each.names.split()) for each in changed}
+    by_name: dict[str, list[Unit]] = {}
+    for unit in changed:
+        by_name.setdefault(unit.qualname, []).append(unit)
+    names: set[str] = set()
+    for units in by_name.values():
+        if len(units) == 2 and units[0] in old and units[1] in new:
+            names |= mentioned[units[0]] ^ mentioned[units[1]]
+        elif any(unit.name in _CALLED or unit.name == "__init__" for unit in units):
+            return None
+        else:
+            names.update(*(mentioned[unit] | {unit.name} for unit in units))
+    return names
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,10 +100,10 @@ def test_following_edits_gives_what_a_new_index_gives(root: Path) -> None:
     choice = random.Random(7)
     index = Index(str(root))
     overlay: dict[str, str] = {}
-    for _ in range(150):
+    for _ in range(400):
         path = root / choice.choice(("layers.py", "user.py"))
         text = overlay.get(str(path), path.read_text())
-        kind = choice.randrange(4)
+        kind = choice.randrange(7)
         if kind == 0:
             lines = text.split("\n")
             bodies = [number for number, line in enumerate(lines) if line.startswith("        return")]
@@ -113,6 +113,14 @@ def test_following_edits_gives_what_a_new_index_gives(root: Path) -> None:
             overlay[str(path)] = text + "\n\ndef other(x):\n    return gate(x)\n"
         elif kind == 2:
             overlay[str(path)] = text.replace("gate", "other", 1)
+        elif kind == 3:
+            name = choice.choice(("other", "more", "gate"))
+            overlay[str(path)] = text + f"\n\ndef {name}(x):\n    return {choice.choice(WORDS)}\n"
+        elif kind == 4:
+            overlay[str(path)] = text[: text.rindex("\n\n\ndef ")] + "\n" if "\n\n\ndef " in text else text
+        elif kind == 5:
+            method = f"    def helper(self, x):\n        return {choice.choice(WORDS)}\n\n"
+            overlay[str(path)] = text.replace("    def forward", method + "    def forward", 1)
         else:
             overlay.pop(str(path), None)
         assert callers(index, root, overlay) == callers(Index(str(root)), root, overlay)
