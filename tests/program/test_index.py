@@ -107,8 +107,8 @@ def test_following_edits_gives_what_a_new_index_gives(root: Path) -> None:
         if kind == 0:
             lines = text.split("\n")
             bodies = [number for number, line in enumerate(lines) if line.startswith("        return")]
-            for number in bodies and [choice.choice(bodies)]:
-                lines[number] = f"        return {choice.choice(WORDS)}"
+            if bodies:
+                lines[choice.choice(bodies)] = f"        return {choice.choice(WORDS)}"
             overlay[str(path)] = "\n".join(lines)
         elif kind == 1:
             overlay[str(path)] = text + "\n\ndef other(x):\n    return gate(x)\n"
