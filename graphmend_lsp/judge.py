@@ -279,6 +279,7 @@ class Judge:
             hit.engine,
             self.reach.module,
             entries=self._entries,
+            symbols=self.settings.symbols,
         )
         if event.test is not None and event.test.is_carried:
             offers, refusals = (), (_why_not(event, event.test),)

@@ -17,7 +17,8 @@ class Settings:
 
     ``select``/``ignore`` hold rule codes or prefixes ("GM1", "GM101"); an empty ``select`` means all.
     ``entries`` are names (``fn``, ``Class``, ``Class.method``) that count as compiled beside those the
-    source shows.  ``torch_version`` is the release assumed, as (major, minor).
+    source shows.  ``torch_version`` is the release assumed, as (major, minor).  With ``symbols`` numbers of
+    tensors may be kept in the graph as symbols (``mend/symbol.py``), which nothing can prove to do no harm.
     """
 
     select: tuple[str, ...] = ()
@@ -26,6 +27,7 @@ class Settings:
     severity: Mapping[str, Severity] = field(default_factory=dict[str, Severity])
     torch_version: tuple[int, int] = (2, 13)
     runtime: RuntimeMode = "vendored"
+    symbols: bool = False
 
     def wants(self, code: str) -> bool:
         """Whether a rule is switched on; the longer prefix wins, ``ignore`` wins a tie."""

@@ -28,6 +28,9 @@ def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
         "--entry", action="append", metavar="NAME", type=_names, help="a function or class that is compiled; repeatable"
     )
     parser.add_argument("--torch-version", metavar="X.Y", type=_release, help="the torch release to assume")
+    parser.add_argument(
+        "--symbols", action="store_true", help="also offer to keep numbers of tensors in the graph as symbols"
+    )
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class Overrides:
     ignore: tuple[str, ...] = ()
     entries: tuple[str, ...] = ()
     torch_version: tuple[int, int] | None = None
+    symbols: bool = False
 
     def with_entry(self, name: str) -> Overrides:
         """The same with one more entry."""
@@ -52,6 +56,7 @@ class Overrides:
             ignore=(*settings.ignore, *self.ignore),
             entries=(*settings.entries, *self.entries),
             torch_version=self.torch_version or settings.torch_version,
+            symbols=self.symbols or settings.symbols,
         )
 
 
@@ -62,6 +67,7 @@ def overrides(options: argparse.Namespace) -> Overrides:
         ignore=_flat(options.ignore),
         entries=_flat(options.entry),
         torch_version=options.torch_version,
+        symbols=options.symbols,
     )
 
 

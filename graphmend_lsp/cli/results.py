@@ -141,6 +141,7 @@ def _name(job: Job, data: bytes) -> str:
         sorted(settings.severity.items()),
         settings.torch_version,
         settings.runtime,
+        settings.symbols,
     )
 
 

@@ -33,6 +33,8 @@ class Site:
     """Names that changes applied together with this one have taken."""
     entries: frozenset[ast.AST] = frozenset()
     """The functions that are compiled themselves, by their nodes."""
+    symbols: bool = False
+    """Whether numbers of tensors may become symbols of the graph."""
 
     @property
     def function(self) -> FunctionInfo:

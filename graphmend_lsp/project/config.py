@@ -198,6 +198,7 @@ class _Reader:
             severity=self._get("severity", self._severities, {}),
             torch_version=self._get("torch-version", _release, _UNSET),
             runtime=self._get("runtime", _runtime, "vendored"),
+            symbols=self._get("symbols", _boolean, False),
         )
         exclude = self._get("exclude", self._patterns, ())
         ignores = self._get("per-file-ignores", self._per_file, {})
@@ -367,6 +368,7 @@ _KEYS = frozenset(
         "per-file-ignores",
         "unsafe-fixes",
         "runtime",
+        "symbols",
         "severity",
         "torch-version",
         "python",

@@ -156,6 +156,12 @@ def _runtime(value: object) -> RuntimeMode:
     return cast("RuntimeMode", value)
 
 
+def _boolean(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false")
+    return value
+
+
 _OPTIONS: dict[str, Callable[[object], Any]] = {
     "select": _codes,
     "ignore": _codes,
@@ -163,6 +169,7 @@ _OPTIONS: dict[str, Callable[[object], Any]] = {
     "severity": _severities,
     "torch_version": _release,
     "runtime": _runtime,
+    "symbols": _boolean,
 }
 
 

@@ -183,7 +183,7 @@ describe.runIf(process.platform !== "win32")("the extension", () => {
 
 test("the settings of the manifest are those that are known", () => {
   const own = ["enable", "interpreter", "importStrategy", "trace.server"];
-  const servers = ["python", "workspaceDiagnostics", "select", "ignore", "entries", "severity", "torchVersion", "runtime"];
+  const servers = ["python", "workspaceDiagnostics", "select", "ignore", "entries", "severity", "torchVersion", "runtime", "symbols"];
   const names = Object.keys(manifest.contributes.configuration.properties);
   expect(names.sort()).toEqual([...own, ...servers].map((name) => `graphmend.${name}`).sort());
 });
