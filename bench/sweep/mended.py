@@ -27,7 +27,8 @@ def measure(options: argparse.Namespace, work: Path, measured: list[dict[str, An
     """Mend what ran and has findings; measure every architecture that uses a mended file, in each arm that broke."""
     broken: set[str] = set().union(*(site.runs for site in compared.sites if site.counts))
     good = [one for one in measured if "graphs" in one and "compile_error" not in one and "eager_error" not in one]
-    evaluated = [one for one in good if one["arm"] == "eval" or key(one) in broken]
+    evaluated = [one for one in good if key(one) in broken or (one["arm"] == "eval" and not options.broken)]
+    evaluated.sort(key=lambda one: -len(one.get("breaks", ())))
     for package in sorted({one["package"] for one in evaluated}):
         ours = [one for one in evaluated if one["package"] == package]
         for mode, arguments in MODES.items():

@@ -42,8 +42,10 @@ def write(
     ]
     if arms:
         import mended
+        import share
 
-        parts.insert(1, mended.table(arms))
+        parts.insert(1, share.table(work, measured, tuple(mended.MODES), KINDS))
+        parts.insert(2, mended.table(arms))
     text = "\n\n".join(parts) + "\n"
     (work / "REPORT.md").write_text(text + "\n" + misses(compared, sources) + "\n" + false_alarms(compared, sources))
     (work / "results.json").write_text(json.dumps(as_json(measured, compared, arms), indent=1))

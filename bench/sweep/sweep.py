@@ -35,6 +35,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--no-measure", action="store_true", help="nothing new under Dynamo, but the mended arms")
     parser.add_argument("--focus", action="store_true", help="find again only in files with a miss or a false alarm")
     parser.add_argument("--no-mend", action="store_true", help="leave out the mended arms")
+    parser.add_argument("--broken", action="store_true", help="mended arms of what breaks only")
     parser.add_argument("--report", type=Path, help="write the report here as well (bench/SWEEP.md)")
     return parser.parse_args()
 

@@ -10,6 +10,7 @@ from graphmend_lsp.flow.expressions import BOOL, INT, STR
 from graphmend_lsp.flow.methods import Methods
 from graphmend_lsp.flow.narrowing import type_nodes
 from graphmend_lsp.flow.values import (
+    COMPUTED_LIST,
     FALSE,
     MISSING,
     NONE,
@@ -248,6 +249,11 @@ class Builtins(Methods):
         head, _, last = name.rpartition(".")
         if host.is_runtime(name, "select") and len(arguments.values) == 3:
             return self._selected(arguments.values[1], arguments.values[2], node)
+        if host.is_runtime(name, "graph_int") or host.is_runtime(name, "graph_list"):
+            first = arguments.values[0] if arguments.values else UNKNOWN
+            if first.kind is not Kind.TENSOR:
+                return first
+            return self.read_from(first, "int") if last == "graph_int" else self.read_from(first, None, COMPUTED_LIST)
         if name in host.PRINTS:
             return self.effect("print", name, arguments, node)
         if name in host.WARNS:

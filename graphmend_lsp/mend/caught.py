@@ -32,6 +32,16 @@ def around(site: Site, what: str, *, handlers_only: bool = False) -> str | None:
     return None
 
 
+def cleaned_up(site: Site, what: str) -> str | None:
+    """A ``finally`` that the exception passes without running it; None if there is none."""
+    if any(block.node.finalbody for block in site.event.context.tries):
+        return f"a `finally` is to clean up behind {what}"
+    for facts, _, contexts in calls_of(site):
+        if any(block.node.finalbody for context in contexts for block in context.tries):
+            return f"`{facts.function.qualname}` is to clean up in a `finally` behind {what}"
+    return None
+
+
 def entered(site: Site, what: str) -> str | None:
     """A context that a compiled graph may not have left when an operator at the site raises; None if there is none."""
     context = site.event.context
@@ -108,7 +118,13 @@ def calls_of(site: Site) -> list[tuple[Facts, ast.AST, list[Context]]]:
 
 
 def _tries(context: Context, handlers_only: bool) -> bool:
-    return any(block.catches or not handlers_only for block in context.tries)
+    return any(block.catches or not handlers_only or _ends(block.node.finalbody) for block in context.tries)
+
+
+def _ends(body: list[ast.stmt]) -> bool:
+    """Whether a ``finally`` may end an exception by leaving it."""
+    leaving = (ast.Return, ast.Break, ast.Continue, ast.Raise)
+    return any(isinstance(node, leaving) for stmt in body for node in ast.walk(stmt))
 
 
 def _swallows(context: str) -> bool:

@@ -55,7 +55,7 @@ def import_edits(
             spelled = sorted([*(a.name if not a.asname else f"{a.name} as {a.asname}" for a in node.names), *spelled])
             edits.append(Edit(span, f"from {place.module} import {', '.join(spelled)}"))
         else:
-            lines.append(f"from {place.module} import {', '.join(spelled)}")
+            lines.append(f"from {place.module} import {', '.join(sorted(spelled))}")
     if lines:
         edits.append(_import_edit(text, parsed, lines, end))
     return edits

@@ -58,6 +58,8 @@ def propose(site: Site) -> list[Offer | Refusal]:
     if isinstance(condition, Condition):
         title = "Assert on the device with torch._assert_async"
         changes = _ASYNC + (_ANY_TYPE if site.event.name in TENSOR_CHECKS and not _is_bool(site) else "")
+        passed = caught.cleaned_up(site, "the check")
+        changes += f"; {passed}, which does not run" if passed is not None else ""
         result.append(Offer("assert", title, "unsafe", changes, ("exception-type",)))
     return result
 
@@ -168,7 +170,7 @@ def _lowered(site: Site, target: ast.stmt) -> effects.Lowered | Refusal:
 def _caught(site: Site, target: ast.stmt) -> Refusal | None:
     """A ``try`` inside the region that would have caught the exception."""
     raised = _raised_names(target, site)
-    around = caught.around(site, "the check")
+    around = caught.around(site, "the check", handlers_only=True)
     if around is not None:
         return Refusal("trap", "caught-exception", around)
     for function in site.module.functions:
@@ -217,9 +219,9 @@ def _written_before(site: Site) -> str | None:
     """A write that a compiled graph applies only after the check: in the function, or in a caller before the call."""
     if site.event.written is not None:
         return f"{site.event.written.message} before the check"
-    entered = caught.entered(site, "the check")
-    if entered is not None:
-        return entered
+    around = caught.cleaned_up(site, "the check") or caught.entered(site, "the check")
+    if around is not None:
+        return around
     for facts in (site.facts, *site.others):
         for event in facts.events:
             if event.node is site.event.node and event.written is not None:

@@ -4,6 +4,6 @@
 With the setting `runtime = "package"` mended code imports the same names from here.
 """
 
-from graphmend_lsp.runtime._graphmend import graph_effect, select
+from graphmend_lsp.runtime._graphmend import graph_effect, graph_int, graph_list, select
 
-__all__ = ["graph_effect", "select"]
+__all__ = ["graph_effect", "graph_int", "graph_list", "select"]

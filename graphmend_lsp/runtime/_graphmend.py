@@ -1,4 +1,4 @@
-"""Host effects and selections that torch.compile does not split its graph for.
+"""Host effects, selections and numbers that torch.compile does not split its graph for.
 
 Version 1. Made by graphmend-lsp, which puts a copy of this file into packages it mends; any number of
 copies may run in one process. It needs torch alone: measured with 2.4.0 and 2.13.0, and once with releases between.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     _P = ParamSpec("_P")
 
-__all__ = ["graph_effect", "select"]
+__all__ = ["graph_effect", "graph_int", "graph_list", "select"]
 
 _T = TypeVar("_T")
 _torch: Any = torch  # for what has no type
@@ -69,6 +69,61 @@ def select(condition: object, new: _T, old: _T) -> _T:
     if torch.compiler.is_compiling() and _are_alike(condition, new, old):
         return _where(condition, new, old)
     return new if condition else old
+
+
+def graph_int(value: Any) -> Any:
+    """`value.item()` of a tensor of integers, which torch.compile keeps in its graph as a symbol (torch 2.13).
+
+    What is no tensor is given back as it is. What a graph cannot hold as a symbol is read, and splits the graph as it
+    did before.
+    """
+    if not isinstance(value, torch.Tensor):
+        return value
+    if _is_tracing() and _RELEASE >= (2, 13) and _is_number(value):
+        return _number(value)
+    return value.item()
+
+
+def graph_list(value: Any) -> Any:
+    """`value.tolist()` of a tensor of integers, each of which torch.compile keeps in its graph as a symbol."""
+    if _is_tracing() and _RELEASE >= (2, 13) and isinstance(value, torch.Tensor):
+        if not _is_counted(value):  # how many there are is itself data: Dynamo (2.13) fails to list them
+            _split_graph("how many numbers graph_list is to read is known to the host alone")
+        elif _is_listed(value):
+            return _numbers(value)
+    return cast(Any, value).tolist()
+
+
+_INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+_FEW = 128
+
+
+def _is_number(value: torch.Tensor) -> bool:
+    return value.dtype in _INTEGERS and _is_counted(value) and value.numel() == 1 and not _is_transforming()
+
+
+def _is_counted(value: torch.Tensor) -> bool:
+    """Whether all sizes are known while tracing, if only by a guard; asked so that it is no question about data."""
+    from torch.fx.experimental.symbolic_shapes import guard_or_false  # torch alone does not import it
+
+    for size in value.shape:
+        if not (guard_or_false(size < 2) or guard_or_false(size >= 2)):
+            return False
+    return True
+
+
+def _is_listed(value: torch.Tensor) -> bool:
+    """Whether the graph gets an operator for each number: few of them, and integers."""
+    return value.dtype in _INTEGERS and value.numel() <= _FEW and not _is_transforming()
+
+
+def _numbers(value: torch.Tensor) -> Any:
+    if value.dim() == 0:
+        return _number(value)
+    found: List[Any] = []
+    for row in value.unbind(0):
+        found.append(_numbers(row))
+    return found
 
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -254,6 +309,7 @@ class _Shared:
         self.effects: Dict[str, Callable[..., None]] = {}
         self.library: Optional[object] = None
         self.token: Optional[torch.Tensor] = None
+        self.numbers: Optional[object] = None
 
     def define(self) -> None:
         # The token is declared as written to. That keeps the calls, and keeps them in order. It lies on the CPU,
@@ -313,11 +369,35 @@ def _is_exporting() -> bool:
     return torch.compiler.is_exporting() if _RELEASE >= (2, 12) else torch._dynamo.config.allow_rnn
 
 
+def _read(value: torch.Tensor) -> int:
+    return int(value.item())
+
+
+def _read_without_data(value: torch.Tensor) -> Any:
+    """A new symbol, as `value.item()` gives one where `capture_scalar_outputs` is set."""
+    context: Any = _torch.library.get_ctx()
+    return context._shape_env.create_unbacked_symint()
+
+
+def _define_number() -> object:
+    tags = [getattr(torch.Tag, tag) for tag in ("pt2_compliant_tag", "cudagraph_unsafe") if hasattr(torch.Tag, tag)]
+    library: Any = torch.library.Library(_NAMESPACE, "FRAGMENT")
+    library.define("number(Tensor value) -> SymInt", tags=tags)
+    library.impl("number", _read, "CompositeExplicitAutograd")
+    _torch.library.register_fake(f"{_NAMESPACE}::number", _read_without_data, lib=library)
+    return library
+
+
 _is_tracing = torch.compiler.is_dynamo_compiling
 
 _shared: _Shared = vars(torch.ops).setdefault(f"_{_NAMESPACE}", _Shared())  # lives as long as the operator
 with _shared.lock:
     if _shared.library is None:
         _shared.define()
+    if _shared.numbers is None:
+        _shared.numbers = _define_number()
 _token = _shared.token
 _emit = getattr(torch.ops, _NAMESPACE).emit.default
+_number = getattr(torch.ops, _NAMESPACE).number.default
+for _function in (graph_int, graph_list):
+    _skip_frame(_function)

@@ -1,0 +1,230 @@
+"""[Symbol]: integers of a tensor become symbols of the graph, where nothing has to know them while tracing.
+
+``x.tolist()`` becomes ``graph_list(x)``, ``x.item()`` and tensors as sizes ``graph_int(x)``, and ``repeat_interleave``
+gets ``output_size=graph_int(repeats.sum())``: what the setting ``capture_scalar_outputs`` does for a whole process, for
+one place.  Measured with torch 2.13 in eager, aot_eager and inductor: sizes, ``arange``, ``reshape``, ``split``, loops
+over such lists and exact arithmetic compile; a branch on the number splits the graph as before; a slice, or an index,
+with it raises in inductor where there are gradients.  So these are refused, and nothing of it is safe.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from graphmend_lsp.finding import Offer, Refusal
+from graphmend_lsp.flow import tensors
+from graphmend_lsp.flow.values import UNKNOWN, Kind
+from graphmend_lsp.mend.base import Draft, ExpressionReplacement, Site
+from graphmend_lsp.mend.layout import flat
+from graphmend_lsp.mend.lengths import known_length
+from graphmend_lsp.mend.sources import one_line, operand
+from graphmend_lsp.mend.spelling import runtime_name
+from graphmend_lsp.model.walk import children, walk
+
+ORDER = 50
+KIND = "symbol"
+_RELEASE = (2, 13)
+_READS = frozenset({"item", "int", "tolist"})
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Div)
+_PASS_ON = frozenset({"zip", "enumerate", "list", "tuple", "max", "min", "int", "sum", "reversed", "graph_int"})
+"""Builtins whose result holds the numbers that they are given, or is computed of them."""
+_MUST_KNOW = frozenset("range print str repr format float bool round divmod pow any all sorted set dict hash".split())
+_HOST_MODULES = frozenset("itertools math numpy collections functools operator statistics logging warnings".split())
+_HOLD = (ast.Tuple, ast.List, ast.UnaryOp, ast.Starred, ast.ListComp, ast.GeneratorExp)
+_CHANGES = (
+    "the numbers are symbols while torch.compile traces: what has to know one of them then splits the graph, or a"
+    " compiler gives up"
+)
+_ONE = "; repeats of one number for several elements raise"
+
+
+def propose(site: Site) -> list[Offer | Refusal]:
+    made = _made(site)
+    if made is None:
+        return []
+    if isinstance(made, Refusal):
+        return [made]
+    title = f"Keep it in the graph as a symbol: `{made[0].text}`"
+    changes = _CHANGES + (_ONE if site.code == "GM501" else "")
+    return [Offer(KIND, title, "unsafe", changes, ("host-value",)), Refusal(KIND, "host-value", changes)]
+
+
+def build(site: Site, offer: Offer) -> Draft | Refusal:
+    made = _made(site)
+    if made is None or isinstance(made, Refusal):
+        return made or Refusal(offer.kind, "unsupported", "there is no number")
+    names = ["graph_int", "graph_list"]
+    texts = " ".join(each.text for each in made)
+    needed = tuple(name for name in names if f"{runtime_name(site.module, name)}(" in texts)
+    return Draft(tuple(made), runtime=needed)
+
+
+def _made(site: Site) -> list[ExpressionReplacement] | Refusal | None:
+    """What is written in place of which expressions, if nothing that must know a number gets one."""
+    if site.engine.release < _RELEASE or isinstance(site.function.node, ast.Lambda):
+        return None
+    if site.code == "GM501":
+        return _sized(site)
+    reads = _reads(site)
+    if not reads:
+        return None
+    for node, _ in reads:
+        inner = [facts.values.get(id(_read_of(node)), UNKNOWN) for facts in (site.facts, *site.others)]
+        if any(tensors.is_floating(value.dtype) for value in inner) or flat(site.source(node)) is None:
+            return None  # no graph holds a float as a symbol; or there is a comment inside
+    fault = _Uses(site, [node for node, _ in reads]).fault()
+    if fault is not None:
+        text = f"`{one_line(site.source(fault))}` in line {fault.lineno} has to know the number"
+        return Refusal(KIND, "control-flow", text)
+    return [ExpressionReplacement(node, text) for node, text in reads]
+
+
+def _reads(site: Site) -> list[tuple[ast.expr, str]]:
+    """The expressions that read numbers, with what is written instead."""
+    event, node = site.event, site.event.node
+    if site.code == "GM402":
+        if not isinstance(node, ast.expr) or not event.name.startswith(("torch.", "Tensor.")):
+            return []
+        if site.value(node).kind is not Kind.TENSOR:
+            return []
+        return [(node, f"{runtime_name(site.module, 'graph_int')}({one_line(site.source(node))})")]
+    if site.code == "GM401" and event.name in _READS and isinstance(node, ast.Call):
+        text = _read(site, node)
+        return [(node, text)] if text is not None else []
+    if site.code == "GM102" and isinstance(node, ast.For):
+        found = [(each, _read(site, each)) for each in ast.walk(node.iter) if isinstance(each, ast.Call)]
+        reads: list[tuple[ast.expr, str]] = [(each, text) for each, text in found if text is not None]
+        tests = site.event.test.data if site.event.test is not None else ()
+        return reads if {id(d.node) for d in tests} <= {id(each) for each, _ in reads} else []
+    return []
+
+
+def _read(site: Site, node: ast.Call) -> str | None:
+    """What stands for one call that reads numbers."""
+    inner = _read_of(node)
+    if inner is None or site.value(inner).kind is not Kind.TENSOR or site.value(inner).array:
+        return None
+    text = one_line(site.source(inner))
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "tolist":
+        return f"{runtime_name(site.module, 'graph_list')}({text})"
+    number = f"{runtime_name(site.module, 'graph_int')}({text})"
+    return number if isinstance(node.func, ast.Attribute) else f"int({number})"
+
+
+def _read_of(node: ast.expr) -> ast.expr | None:
+    """The tensor that is read."""
+    if not isinstance(node, ast.Call):
+        return node
+    if isinstance(node.func, ast.Attribute) and node.func.attr in ("item", "tolist"):
+        return None if node.args or node.keywords else node.func.value
+    if isinstance(node.func, ast.Name) and node.func.id == "int" and len(node.args) == 1 and not node.keywords:
+        return node.args[0]
+    return None
+
+
+def _sized(site: Site) -> list[ExpressionReplacement] | None:
+    """``repeat_interleave`` with the sum of its repeats as a symbol."""
+    call = site.event.node
+    if not isinstance(call, ast.Call) or site.event.name.rpartition(".")[2] != "repeat_interleave":
+        return None
+    words = {word.arg: word.value for word in call.keywords}
+    if any(isinstance(each, ast.Starred) for each in call.args) or None in words or "output_size" in words:
+        return None
+    if known_length(site) is not None or flat(site.source(call)) is None:
+        return None
+    method = not site.event.name.startswith("torch.") or not isinstance(call.func, ast.Attribute)
+    at = 0 if method or (len(call.args) == 1 and "repeats" not in words) else 1
+    repeats = call.args[at] if len(call.args) > at else words.get("repeats")
+    if repeats is None or not isinstance(repeats, (ast.Name, ast.Attribute, ast.Subscript)):
+        return None
+    if site.value(repeats).kind is not Kind.TENSOR:
+        return None
+    text = operand(repeats, one_line(site.source(repeats)))
+    given = [one_line(site.source(each)) for each in call.args]
+    given += [f"{word.arg}={one_line(site.source(word.value))}" for word in call.keywords]
+    given.append(f"output_size={runtime_name(site.module, 'graph_int')}({text}.sum())")
+    return [ExpressionReplacement(call, f"{one_line(site.source(call.func))}({', '.join(given)})")]
+
+
+class _Uses:
+    """Where the numbers go in their function: through names, containers and arithmetic."""
+
+    def __init__(self, site: Site, reads: list[ast.expr]) -> None:
+        self._site = site
+        self._reads = reads
+        nodes = list(walk(site.function.node))
+        self._parents = {id(child): node for node in nodes for child in children(node)}
+        self._loads = [n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+        self._names: set[str] = set()
+
+    def fault(self) -> ast.expr | None:
+        """An expression that has to know a number while tracing; None if there is none."""
+        todo: list[ast.expr] = list(self._reads)
+        seen: set[int] = set()
+        while todo:
+            node = todo.pop()
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            found, names = self._follow(node)
+            if found is not None:
+                return found
+            new = names - self._names
+            self._names |= new
+            todo += [load for load in self._loads if load.id in new]
+        return None
+
+    def _follow(self, node: ast.expr) -> tuple[ast.expr | None, set[str]]:
+        """What is wrong with where a number goes, and the names that it gets."""
+        while True:
+            parent = self._parents.get(id(node))
+            if isinstance(parent, ast.keyword):
+                parent = self._parents.get(id(parent))
+            if isinstance(parent, ast.stmt):
+                return self._given(parent, node)
+            if isinstance(parent, ast.comprehension):
+                if any(test is node for test in parent.ifs):
+                    return node, set()
+                return None, _bound(parent.target)
+            if isinstance(parent, ast.BinOp):
+                other = parent.right if parent.left is node else parent.left
+                kind = self._site.value(other).kind
+                if kind is Kind.TENSOR:
+                    return None, set()
+                if not isinstance(parent.op, _ARITHMETIC) or isinstance(other, (ast.List, ast.Tuple)):
+                    return parent, set()
+            elif isinstance(parent, ast.Call):
+                if parent.func is node or not isinstance(parent.func, ast.Name):
+                    dotted = self._site.module.dotted(parent.func) or ""
+                    return (parent if dotted.partition(".")[0] in _HOST_MODULES else None), set()
+                name = parent.func.id
+                if name in _MUST_KNOW or name not in _PASS_ON:
+                    return (parent, set()) if name in _MUST_KNOW else (None, set())
+            elif isinstance(parent, ast.Subscript):
+                if parent.slice is node or isinstance(node, ast.Slice):
+                    return parent, set()
+            elif isinstance(parent, ast.NamedExpr):
+                return None, _bound(parent.target)
+            elif isinstance(parent, ast.Attribute):
+                return None, set()  # a method of a list
+            elif not isinstance(parent, _HOLD):
+                return (parent if isinstance(parent, ast.expr) else node), set()
+            if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
+                return parent, set()
+            assert isinstance(parent, ast.expr)
+            node = parent
+
+    def _given(self, stmt: ast.stmt, node: ast.expr) -> tuple[ast.expr | None, set[str]]:
+        if isinstance(stmt, (ast.For, ast.AsyncFor)):
+            return None, _bound(stmt.target)
+        if isinstance(stmt, ast.Assign):
+            return None, {name for target in stmt.targets for name in _bound(target)}
+        if isinstance(stmt, (ast.AugAssign, ast.AnnAssign)):
+            return None, _bound(stmt.target)
+        if isinstance(stmt, (ast.Return, ast.Expr)):
+            return None, set()
+        return node, set()
+
+
+def _bound(target: ast.expr) -> set[str]:
+    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
