@@ -19,12 +19,14 @@ from graphmend_lsp.mend.layout import flat
 from graphmend_lsp.mend.lengths import known_length
 from graphmend_lsp.mend.sources import one_line, operand
 from graphmend_lsp.mend.spelling import runtime_name
+from graphmend_lsp.mend.uses import only_beside_tensors
 from graphmend_lsp.model.walk import children, walk
 
 ORDER = 50
 KIND = "symbol"
 _RELEASE = (2, 13)
 _READS = frozenset({"item", "int", "tolist"})
+_INTEGERS = frozenset({"int64", "int32", "int16", "int8", "uint8"})
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Div)
 _PASS_ON = frozenset({"zip", "enumerate", "list", "tuple", "max", "min", "int", "sum", "reversed", "graph_int"})
 """Builtins whose result holds the numbers that they are given, or is computed of them."""
@@ -72,6 +74,9 @@ def _made(site: Site) -> list[ExpressionReplacement] | Refusal | None:
         inner = [facts.values.get(id(_read_of(node)), UNKNOWN) for facts in (site.facts, *site.others)]
         if any(tensors.is_floating(value.dtype) for value in inner) or flat(site.source(node)) is None:
             return None  # no graph holds a float as a symbol; or there is a comment inside
+        known = all(value.dtype in _INTEGERS for value in inner)
+        if site.code == "GM401" and not known and only_beside_tensors(site, node, through_numbers=True):
+            return None  # as likely a float, for which [Keep] is
     fault = _Uses(site, [node for node, _ in reads]).fault()
     if fault is not None:
         text = f"`{one_line(site.source(fault))}` in line {fault.lineno} has to know the number"

@@ -24,7 +24,9 @@ A fixed number of iterations with a mask for the elements that are done, a close
 `torch.while_loop` (prototype, no gradients).
 
 ## Fix safety
-There is no automatic fix: the loop's length decides what is computed.
+*symbol* is for loops over `x.tolist()`, also in `zip` and `enumerate`: how often they run is known, only the numbers
+are not (unsafe, see [GM401](GM401.md)). For others there is no automatic fix: the loop's length decides what is
+computed.
 
 ## References
 - [GB0170 Data-dependent branching](https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0170.html)

@@ -36,7 +36,8 @@ class Net(nn.Module):
 there is no break. It is unsafe if arguments, buffers or Python state may be written before the guard: a compiled
 graph applies those writes late, so a failing call would leave them undone. Calls of code that is not seen count as
 writes in the function itself; where callers make them before, they are assumed to write nothing. Refused inside a
-`try` that would have caught the exception. On a GPU the guard still waits for the value, as the original does.
+`try` that would have caught the exception; unsafe behind one with a `finally`, which then does not run. On a GPU the
+guard still waits for the value, as the original does.
 *assert* uses `torch._assert_async`, which does not wait: always unsafe, since the exception becomes a
 `RuntimeError` with a constant message and, on CUDA, arrives later and ends the process' use of the device.
 

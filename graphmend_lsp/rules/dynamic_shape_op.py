@@ -41,6 +41,8 @@ otherwise, and a mask of another shape is broadcast.
 sight and still the same at the call: the sum of a written list, else `sum(counts)`. Safe where there is certainly more
 than one number, or no input beside the repeats; else unsafe, since one number is repeated for all elements, and its sum
 is not the size.
+*symbol* passes `output_size=graph_int(repeats.sum())` where the repeats are a tensor (unsafe, see [GM401](GM401.md)):
+the length becomes a symbol of the graph. Repeats of one number for several elements raise then.
 *classes* passes `num_classes` to `one_hot` where another call in the function does (unsafe).
 The setting above is named where it helps (measured on torch 2.13), and left to you: it holds for the whole process.
 

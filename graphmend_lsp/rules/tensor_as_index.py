@@ -38,6 +38,7 @@ or the list may have changed.
 safe for what `argmax` and `argmin` give, which is assumed to be an index of what it is used on.
 *block* turns `cache[start : start + n] = k` into `cache.index_copy_(0, start + torch.arange(n), k)`. Unsafe: what is
 written has to fit.
+*symbol* wraps a size in `graph_int(...)` (unsafe, see [GM401](GM401.md)).
 For other tensors there is no automatic fix: which bound holds is not written in the code.
 
 ## References

@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-
 from graphmend_lsp.runtime._graphmend import _RELEASE, graph_int, graph_list
 
 pytestmark = pytest.mark.skipif(_RELEASE < (2, 13), reason="older releases read the number, as they did before")
@@ -54,7 +53,9 @@ def test_numbers_stay_in_the_graph(function, backend, counted, breaks):
         sizes = torch.tensor(numbers)
         given, wanted = compiled(x, sizes), plain(function)(x, sizes)
         assert same(given, wanted) and same(function(x, sizes), wanted)
-        for one, two in zip(torch.utils._pytree.tree_leaves(given), torch.utils._pytree.tree_leaves(wanted)):
+        for one, two in zip(
+            torch.utils._pytree.tree_leaves(given), torch.utils._pytree.tree_leaves(wanted), strict=True
+        ):
             if one.requires_grad:
                 ours, theirs = (torch.autograd.grad(each.sum(), x)[0] for each in (one, two))
                 assert torch.equal(ours, theirs)
