@@ -79,19 +79,23 @@ def graph_int(value: Any) -> Any:
     """
     if not isinstance(value, torch.Tensor):
         return value
-    if _is_tracing() and _RELEASE >= (2, 13) and _is_number(value):
+    if _holds_symbols() and _is_number(value):
         return _number(value)
     return value.item()
 
 
 def graph_list(value: Any) -> Any:
     """`value.tolist()` of a tensor of integers, each of which torch.compile keeps in its graph as a symbol."""
-    if _is_tracing() and _RELEASE >= (2, 13) and isinstance(value, torch.Tensor):
+    if _holds_symbols() and isinstance(value, torch.Tensor):
         if not _is_counted(value):  # how many there are is itself data: Dynamo (2.13) fails to list them
             _split_graph("how many numbers graph_list is to read is known to the host alone")
         elif _is_listed(value):
             return _numbers(value)
     return cast(Any, value).tolist()
+
+
+def _holds_symbols() -> bool:
+    return _is_tracing() and _RELEASE >= (2, 13) and not _is_exporting()
 
 
 _INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
