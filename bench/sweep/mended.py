@@ -28,6 +28,7 @@ def measure(options: argparse.Namespace, work: Path, measured: list[dict[str, An
     broken: set[str] = set().union(*(site.runs for site in compared.sites if site.counts))
     good = [one for one in measured if "graphs" in one and "compile_error" not in one and "eager_error" not in one]
     evaluated = [one for one in good if key(one) in broken or (one["arm"] == "eval" and not options.broken)]
+    evaluated = [one for one in evaluated if not options.arms or one["arm"] in options.arms.split(",")]
     evaluated.sort(key=lambda one: -len(one.get("breaks", ())))
     for package in sorted({one["package"] for one in evaluated}):
         ours = [one for one in evaluated if one["package"] == package]

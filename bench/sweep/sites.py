@@ -9,7 +9,7 @@ from typing import Any
 from findings import Finding, Sources
 
 # Files whose functions only pass on what their caller says: the caller's line is the site.
-PLUMBING = re.compile(r"^(transformers|diffusers)/utils/logging\.py$")
+PLUMBING = re.compile(r"^(transformers|diffusers)/(utils/logging|_graphmend)\.py$")
 _LOGGING = re.compile(r"\b(logger|logging|log|_logger|LOGGER)\.\w+\(|warning_once\(|warn_once\(|info_once\(")
 
 Range = tuple[int, int, ast.stmt]

@@ -19,7 +19,6 @@ from graphmend_lsp.mend.layout import flat
 from graphmend_lsp.mend.lengths import known_length
 from graphmend_lsp.mend.sources import one_line, operand
 from graphmend_lsp.mend.spelling import runtime_name
-from graphmend_lsp.mend.uses import only_beside_tensors
 from graphmend_lsp.model.walk import children, walk
 
 ORDER = 50
@@ -65,22 +64,26 @@ def _made(site: Site) -> list[ExpressionReplacement] | Refusal | None:
     """What is written in place of which expressions, if nothing that must know a number gets one."""
     if site.engine.release < _RELEASE or isinstance(site.function.node, ast.Lambda):
         return None
+    if site.event.context.data_branches:
+        return None  # the branch around it splits the graph
     if site.code == "GM501":
         return _sized(site)
     reads = _reads(site)
     if not reads:
         return None
+    integers = True
     for node, _ in reads:
         inner = [facts.values.get(id(_read_of(node)), UNKNOWN) for facts in (site.facts, *site.others)]
         if any(tensors.is_floating(value.dtype) for value in inner) or flat(site.source(node)) is None:
             return None  # no graph holds a float as a symbol; or there is a comment inside
-        known = all(value.dtype in _INTEGERS for value in inner)
-        if site.code == "GM401" and not known and only_beside_tensors(site, node, through_numbers=True):
-            return None  # as likely a float, for which [Keep] is
-    fault = _Uses(site, [node for node, _ in reads]).fault()
+        integers = integers and all(value.dtype in _INTEGERS for value in inner)
+    uses = _Uses(site, [node for node, _ in reads])
+    fault = uses.fault()
     if fault is not None:
-        text = f"`{one_line(site.source(fault))}` in line {fault.lineno} has to know the number"
-        return Refusal(KIND, "control-flow", text)
+        text = f"`{one_line(site.source(fault))}` in line {fault.lineno} may have to know the number"
+        return Refusal(KIND, "host-value", text)
+    if site.code == "GM401" and site.event.name != "tolist" and not (integers or uses.sizes):
+        return None  # as likely a float
     return [ExpressionReplacement(node, text) for node, text in reads]
 
 
@@ -157,10 +160,13 @@ class _Uses:
     def __init__(self, site: Site, reads: list[ast.expr]) -> None:
         self._site = site
         self._reads = reads
+        self._listed = site.event.name == "tolist" or site.code == "GM102"
         nodes = list(walk(site.function.node))
         self._parents = {id(child): node for node in nodes for child in children(node)}
         self._loads = [n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
         self._names: set[str] = set()
+        self.sizes = False
+        """Whether torch gets one of the numbers, as a size or the like."""
 
     def fault(self) -> ast.expr | None:
         """An expression that has to know a number while tracing; None if there is none."""
@@ -201,6 +207,8 @@ class _Uses:
             elif isinstance(parent, ast.Call):
                 if parent.func is node or not isinstance(parent.func, ast.Name):
                     dotted = self._site.module.dotted(parent.func) or ""
+                    owner = parent.func.value if isinstance(parent.func, ast.Attribute) else parent.func
+                    self.sizes |= dotted.startswith("torch.") or self._site.value(owner).kind is Kind.TENSOR
                     return (parent if dotted.partition(".")[0] in _HOST_MODULES else None), set()
                 name = parent.func.id
                 if name in _MUST_KNOW or name not in _PASS_ON:
@@ -222,13 +230,17 @@ class _Uses:
     def _given(self, stmt: ast.stmt, node: ast.expr) -> tuple[ast.expr | None, set[str]]:
         if isinstance(stmt, (ast.For, ast.AsyncFor)):
             return None, _bound(stmt.target)
-        if isinstance(stmt, ast.Assign):
-            return None, {name for target in stmt.targets for name in _bound(target)}
-        if isinstance(stmt, (ast.AugAssign, ast.AnnAssign)):
-            return None, _bound(stmt.target)
-        if isinstance(stmt, (ast.Return, ast.Expr)):
-            return None, set()
-        return node, set()
+        if isinstance(stmt, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+            targets = stmt.targets if isinstance(stmt, ast.Assign) else [stmt.target]
+            plain = all(isinstance(n, (ast.Name, ast.Tuple, ast.List)) for target in targets for n in _parts(target))
+            return (None if plain else node), {name for target in targets for name in _bound(target)}
+        if isinstance(stmt, ast.Return):  # a list is taken for one of sizes
+            return (None if self._listed else node), set()
+        return (None if isinstance(stmt, ast.Expr) else node), set()
+
+
+def _parts(target: ast.expr) -> list[ast.expr]:
+    return [target, *(n for each in getattr(target, "elts", ()) for n in _parts(each))]
 
 
 def _bound(target: ast.expr) -> set[str]:

@@ -90,6 +90,10 @@ def test_the_numbers_stay_in_the_graph(body: str, wanted: str, tmp_path: Path) -
         "n = sizes.max().item()\n    return x * float(n)",
         "n = sizes.max().item()\n    m = n + 1\n    while m:\n        m = 0\n    return x",
         "return x, sizes.float().tolist()",
+        "return x, sizes.max().item()",
+        "return x, {'most': sizes.max().item()}",
+        "if x.sum() > 3:\n        x = torch.ones(sizes.max().item())\n    return x",
+        "return x * sizes.max().item()",
     ],
 )
 def test_what_has_to_know_the_number(body: str) -> None:
