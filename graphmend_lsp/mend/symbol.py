@@ -33,8 +33,8 @@ _MUST_KNOW = frozenset("range print str repr format float bool round divmod pow 
 _HOST_MODULES = frozenset("itertools math numpy collections functools operator statistics logging warnings".split())
 _HOLD = (ast.Tuple, ast.List, ast.UnaryOp, ast.Starred, ast.ListComp, ast.GeneratorExp)
 _CHANGES = (
-    "the numbers are symbols while torch.compile traces: what has to know one of them then splits the graph, or a"
-    " compiler gives up"
+    "the numbers are symbols while torch.compile traces: what has to know one of them then splits the graph, or"
+    " compiling fails"
 )
 _ONE = "; repeats of one number for several elements raise"
 
@@ -93,9 +93,9 @@ def _reads(site: Site) -> list[tuple[ast.expr, str]]:
     if site.code == "GM402":
         if not isinstance(node, ast.expr) or not event.name.startswith(("torch.", "Tensor.")):
             return []
-        if site.value(node).kind is not Kind.TENSOR:
-            return []
-        return [(node, f"{runtime_name(site.module, 'graph_int')}({one_line(site.source(node))})")]
+        given = node.elts if isinstance(node, (ast.Tuple, ast.List)) else [node]
+        sizes = [each for each in given if site.value(each).kind is Kind.TENSOR and not site.value(each).array]
+        return [(each, f"{runtime_name(site.module, 'graph_int')}({one_line(site.source(each))})") for each in sizes]
     if site.code == "GM401" and event.name in _READS and isinstance(node, ast.Call):
         text = _read(site, node)
         return [(node, text)] if text is not None else []

@@ -51,6 +51,7 @@ def text_of(body: str) -> str:
             "return torch.full((int(sizes.max()),), 2.0) * x.sum()",
             "torch.full((int(graph_int(sizes.max())),), 2.0)",
         ),
+        ("return torch.ones((2, sizes.max())) + x.sum()", "torch.ones((2, graph_int(sizes.max()))) + x.sum()"),
         ("return torch.arange(sizes.sum()) * x.sum()", "torch.arange(graph_int(sizes.sum())) * x.sum()"),
         (
             "return torch.repeat_interleave(x[:2], sizes, dim=0) + 1",
