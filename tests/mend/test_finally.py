@@ -1,4 +1,4 @@
-"""A check under a ``finally``: an effect that raises passes it (unsafe, and said), if nothing there ends the exception."""
+"""A check under a ``finally``: an effect that raises passes it (unsafe, and said), if nothing there ends it."""
 
 from __future__ import annotations
 
