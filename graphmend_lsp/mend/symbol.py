@@ -4,7 +4,7 @@
 gets ``output_size=graph_int(repeats.sum())``: what the setting ``capture_scalar_outputs`` does for a whole process, for
 one place.  Measured with torch 2.13 in eager, aot_eager and inductor: sizes, ``arange``, ``reshape``, ``split``, loops
 over such lists and exact arithmetic compile; a branch on the number splits the graph as before; a slice, or an index,
-with it raises in inductor where there are gradients.  So these are refused, and nothing of it is safe.
+with it raises in inductor where there are gradients.  So these are refused, and nothing of it is safe: it is offered only to those who ask for it (``Settings.symbols``).
 """
 
 from __future__ import annotations
@@ -36,15 +36,18 @@ _CHANGES = (
     "the numbers are symbols while torch.compile traces: what has to know one of them then splits the graph, or"
     " compiling fails"
 )
+_ASK = "it could stay in the graph as a symbol, which nothing proves harmless: see the setting `symbols`"
 _ONE = "; repeats of one number for several elements raise"
 
 
 def propose(site: Site) -> list[Offer | Refusal]:
     made = _made(site)
-    if made is None:
+    if made is None or (isinstance(made, Refusal) and not site.symbols):
         return []
     if isinstance(made, Refusal):
         return [made]
+    if not site.symbols:
+        return [Refusal(KIND, "host-value", _ASK)]
     title = f"Keep it in the graph as a symbol: `{made[0].text}`"
     changes = _CHANGES + (_ONE if site.code == "GM501" else "")
     return [Offer(KIND, title, "unsafe", changes, ("host-value",)), Refusal(KIND, "host-value", changes)]

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 """
 MAKERS = "[lambda n=n: (torch.arange(15.0).reshape(5, 3), torch.tensor(n)) for n in ([2, 3], [4, 1], [1, 4])]"
-SETTINGS = Settings(entries=("fn",), runtime="package")
+SETTINGS = Settings(entries=("fn",), runtime="package", symbols=True)
 
 
 def text_of(body: str) -> str:
@@ -107,3 +107,11 @@ def test_only_where_torch_can(tmp_path: Path) -> None:
     settings = Settings(entries=("fn",), runtime="package", torch_version=(2, 8))
     text = text_of("sizes = sizes + 0\n    return torch.split(x, sizes.tolist())[0]")
     assert mend(text, "code.py", settings=settings, accept=Accept(unsafe=True)).text == text
+
+
+def test_only_for_those_who_ask() -> None:
+    text = text_of("sizes = sizes + 0\n    return torch.split(x, sizes.tolist())[0]")
+    settings = Settings(entries=("fn",), runtime="package")
+    assert mend(text, "code.py", settings=settings, accept=Accept(unsafe=True)).text == text
+    (finding,) = check(text, "code.py", settings=settings).findings
+    assert not finding.offers and any("the setting `symbols`" in refusal.message for refusal in finding.refusals)
