@@ -31,6 +31,8 @@ _PASS_ON = frozenset({"zip", "enumerate", "list", "tuple", "max", "min", "int", 
 """Builtins whose result holds the numbers that they are given, or is computed of them."""
 _MUST_KNOW = frozenset("range print str repr format float bool round divmod pow any all sorted set dict hash".split())
 _HOST_MODULES = frozenset("itertools math numpy collections functools operator statistics logging warnings".split())
+_NEED_NUMBERS = frozenset({"interpolate", "upsample"})
+"""Functions of torch that take no symbols (measured, 2.13): the break would only move there."""
 _HOLD = (ast.Tuple, ast.List, ast.UnaryOp, ast.Starred, ast.ListComp, ast.GeneratorExp)
 _CHANGES = (
     "the numbers are symbols while torch.compile traces: what has to know one of them then splits the graph, or"
@@ -212,7 +214,8 @@ class _Uses:
                     dotted = self._site.module.dotted(parent.func) or ""
                     owner = parent.func.value if isinstance(parent.func, ast.Attribute) else parent.func
                     self.sizes |= dotted.startswith("torch.") or self._site.value(owner).kind is Kind.TENSOR
-                    return (parent if dotted.partition(".")[0] in _HOST_MODULES else None), set()
+                    known = dotted.partition(".")[0] in _HOST_MODULES or dotted.rpartition(".")[2] in _NEED_NUMBERS
+                    return (parent if known else None), set()
                 name = parent.func.id
                 if name in _MUST_KNOW or name not in _PASS_ON:
                     return (parent, set()) if name in _MUST_KNOW else (None, set())

@@ -38,8 +38,8 @@ safe. *number* is for integers that the module itself keeps as tensors, see [GM4
 functions of the runtime file: the integers become symbols of the graph, which `torch._dynamo.config.capture_scalar_outputs` does for a whole
 process. Unsafe: what has to know such a number while tracing splits the graph there, or compiling fails. Offered
 for torch 2.13, where sizes, `arange`, `reshape`, `split` and loops over such lists were measured in eager, aot_eager
-and inductor. Refused where a branch, `range`, a slice, an index, a text or `float()` in the function gets the number.
-Floats, and lists of more than 128 numbers, are read as before.
+and inductor. Refused where a branch, `range`, a slice, an index, a text, `float()` or `interpolate` in the function
+gets the number. Floats, and lists of more than 128 numbers, are read as before.
 Refused where the number is needed on the host.
 
 ## References

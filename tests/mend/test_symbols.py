@@ -92,6 +92,8 @@ def test_the_numbers_stay_in_the_graph(body: str, wanted: str, tmp_path: Path) -
         "n = sizes.max().item()\n    m = n + 1\n    while m:\n        m = 0\n    return x",
         "return x, sizes.float().tolist()",
         "return x, sizes.max().item()",
+        "return nn.functional.interpolate(x[None], size=sizes.max().item())",
+        "h = (int(sizes.max()) + 0.1) / 2\n    return nn.functional.interpolate(x[None], scale_factor=(h,))",
         "return x, {'most': sizes.max().item()}",
         "if x.sum() > 3:\n        x = torch.ones(sizes.max().item())\n    return x",
         "return x * sizes.max().item()",
