@@ -19,8 +19,13 @@ import sites
 from compare import Compared, key
 from findings import Sources
 
-MODES = {"safe": (), "unsafe": ("--unsafe",)}
+MODES = {"safe": (), "unsafe": ("--unsafe",), "symbols": ("--unsafe", "--symbols")}
 CHUNK = 24
+
+
+def command(mode: str) -> str:
+    """What a user would say for a mode."""
+    return " ".join(("graphmend fix", *MODES[mode]))
 
 
 def measure(options: argparse.Namespace, work: Path, measured: list[dict[str, Any]], compared: Compared) -> None:
@@ -164,7 +169,7 @@ def _mode(rows: list[dict[str, Any]], mode: str) -> list[str]:
     removed = f"{before - after} of {before}" + (f" ({100 * (before - after) / before:.0f} %)" if before else "")
     tensors = sum(row["tensors"] for row in good)
     lines = [
-        f"### graphmend fix{' --unsafe' if mode == 'unsafe' else ''}: {len(rows)} runs that use changed files",
+        f"### {command(mode)}: {len(rows)} runs that use changed files",
         "",
         f"- GM1xx to GM3xx sites removed (counted for each run): {removed}",
         f"- graphs: {sum(row['graphs'][0] for row in good)} before, {sum(row['graphs'][1] for row in good)} after",

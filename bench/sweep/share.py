@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import findings
+import mended
 import schedule
 import sites
 from findings import Finding, Sources
@@ -149,7 +150,7 @@ def _mode(mode: str, before: Arm, after: Arm, used: int, names: dict[str, str]) 
     events, left = before.events.total(), after.events.total()
     count, remaining = before.sites.total(), after.sites.total()
     lines = [
-        f"### graphmend fix{' --unsafe' if mode == 'unsafe' else ''}",
+        f"### {mended.command(mode)}",
         "",
         f"- break events removed: {events - left} of {events} ({100 * (events - left) / events:.1f} %)",
         f"- sites removed: {count - remaining} of {count} ({100 * (count - remaining) / count:.1f} %)",
@@ -168,7 +169,7 @@ def _mode(mode: str, before: Arm, after: Arm, used: int, names: dict[str, str]) 
 
 
 def _left(mode: str, reasons: dict[tuple[str, str], Counter[Place]]) -> list[str]:
-    lines = [f"### Left after fix{' --unsafe' if mode == 'unsafe' else ''}, and why", ""]
+    lines = [f"### Left after {mended.command(mode)}, and why", ""]
     lines += ["| kind | why | events | places | most of them |", "| --- | --- | --- | --- | --- |"]
     for (kind, why), places in sorted(reasons.items(), key=lambda item: -item[1].total()):
         first = ", ".join(f"{file.rpartition('/')[2]}:{line} ({n})" for (file, line, _), n in places.most_common(3))

@@ -477,8 +477,9 @@ class Expressions(Narrowing):
                 return STR
             return Value(Kind.PYTHON, null=Null.MAYBE)
         if value.kind is Kind.MODULE:
-            if value.elements is not None and isinstance(index.const, int) and index.const < len(value.elements):
-                return value.elements[index.const]
+            items, at = value.elements, index.const
+            if items is not None and isinstance(at, int) and -len(items) <= at < len(items):
+                return items[at]
             return value if index.dtype == "slice" else value.element or Value(Kind.MODULE)
         if value.kind is Kind.SCALAR:
             return value if value.ref != COMPUTED_LIST else changed(value, ref=COMPUTED)
