@@ -12,7 +12,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graphmend_lsp.model.program import Caller, Mention
 from graphmend_lsp.model.regions import NOT_IN_FORWARD
@@ -299,6 +299,10 @@ class _Graph:
     """One state of all summaries, with the imports between files."""
 
     def __init__(self, summaries: dict[str, Summary], stored: _Mentions, buffers: dict[str, Summary]) -> None:
+        self._paths: dict[str, str] = {}
+        for path, summary in summaries.items():
+            self._paths.setdefault(summary.module, path)
+        summaries = {path: self._beside(summary) for path, summary in summaries.items()}
         self._summaries = summaries
         self._stored = stored
         self._buffered = _mentions(buffers.items())
@@ -307,9 +311,6 @@ class _Graph:
         self._heirs: dict[str, frozenset[str]] = {}
         self._made_from: dict[str, set[str]] = {}
         """For each name the classes and aliases that are made from something of that name."""
-        self._paths: dict[str, str] = {}
-        for path, summary in summaries.items():
-            self._paths.setdefault(summary.module, path)
         self._users: dict[str, set[str]] = {}
         """For each file those that import it or something from it."""
         self._imported: dict[str, list[tuple[str, str]]] = {}
@@ -333,11 +334,27 @@ class _Graph:
                     self._users.setdefault(source, set()).add(path)
         self._dependents: dict[str, frozenset[str]] = {}
 
+    def _beside(self, summary: Summary) -> Summary:
+        """The summary with full names of the modules that a script imports from its own folder, which is no package."""
+        folder = summary.module.rpartition(".")[0]
+        if not folder or folder in self._paths:
+            return summary
+
+        def full(target: str) -> str:
+            known = any(name in self._paths for name in _prefixes(target))
+            near = f"{folder}.{target}"
+            return (
+                near if not known and any(name in self._paths for name in (near, near.rpartition(".")[0])) else target
+            )
+
+        imports = tuple((local, full(target)) for local, target in summary.imports)
+        return replace(summary, imports=imports, stars=tuple(map(full, summary.stars)))
+
     def follow(self, path: str, summary: Summary) -> bool:
         """Take over another summary of a buffer, of the same outline; False if it was none yet."""
         if path not in self._buffers:
             return False
-        self._buffers[path] = self._summaries[path] = summary
+        self._buffers[path] = self._summaries[path] = self._beside(summary)
         self._buffered = _mentions(self._buffers.items())
         return True
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from graphmend_lsp.check import check
 from graphmend_lsp.project import layout
 from graphmend_lsp.project.index import Index
+from graphmend_lsp.project.program import DiskProgram
 
 LAYERS = """
 import torch
@@ -141,10 +143,39 @@ def test_a_module_that_gets_another_name(root: Path) -> None:
         answer = Index(*extent).callers(str(inner / "layers.py"), ("gate",), (), {})
         return [caller.module for caller in answer]
 
-    assert found() == ["user"]
+    assert found() == ["inner.user", "user"]
     (inner / "pyproject.toml").write_text("")
     assert found() == ["user"] and layout.module_name(str(inner / "layers.py"))[0] == "layers"
     (inner / "user.py").unlink()
     assert found() == []
     (inner / "pyproject.toml").unlink()
     assert found() == ["user"]
+
+
+def test_a_script_imports_from_its_own_folder(root: Path) -> None:
+    """Which is no package: Python finds what lies beside the script that is started."""
+    scripts = root / "scripts"
+    scripts.mkdir()
+    (root / "layers.py").rename(scripts / "layers.py")
+    (root / "user.py").rename(scripts / "user.py")
+    (scripts / "star.py").write_text(USER.format(module="layers", name="gate").replace("import gate", "import *"))
+
+    def found(index: Index) -> set[str]:
+        return {caller.module for caller in index.callers(str(scripts / "layers.py"), ("gate",), (), {})}
+
+    assert found(Index(str(root))) == {"scripts.user", "scripts.star"}
+    (scripts / "__init__.py").write_text("")  # a package: its modules are not found by their last names
+    assert found(Index(str(root))) == set()
+
+
+def test_a_helper_beside_its_script_is_judged_by_it(root: Path) -> None:
+    scripts = root / "scripts"
+    scripts.mkdir()
+    (root / "layers.py").unlink()
+    (root / "user.py").unlink()
+    helper = scripts / "helper.py"
+    helper.write_text("def note(x):\n    print(x)\n    return x\n")
+    (scripts / "model.py").write_text(USER.format(module="helper", name="note"))
+    program = DiskProgram([str(root)]).for_file(str(helper))
+    (finding,) = check(helper.read_text(), str(helper), program=program).findings
+    assert finding.code == "GM201"

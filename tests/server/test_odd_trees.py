@@ -88,7 +88,7 @@ def test_a_project_that_begins_further_down(editor, cache, tmp_path):
     (tmp_path / "pyproject.toml").write_text("")
     helper = inner / "helper.py"
     helper.write_text("def note(x):\n    print(x)\n    return x\n")
-    model = "from torch import nn\nfrom helper import note\n\n\nclass Net(nn.Module):\n"
+    model = "from torch import nn\nfrom inner.helper import note\n\n\nclass Net(nn.Module):\n"
     (inner / "model.py").write_text(model + "    def forward(self, x):\n        return note(x)\n")
     said = {tmp_path.as_uri(): {"workspaceDiagnostics": "all"}}
     wire = editor("neovim", False, folders=(tmp_path,), configuration=said)
@@ -96,7 +96,7 @@ def test_a_project_that_begins_further_down(editor, cache, tmp_path):
     before = len(wire.diagnostics(helper.as_uri()))
     (inner / "pyproject.toml").write_text("")
     _changed(wire, inner / "pyproject.toml")
-    assert (before, len(wire.diagnostics(helper.as_uri()))) == (0, 1)
+    assert (before, len(wire.diagnostics(helper.as_uri()))) == (1, 0)
     wire.close(helper.as_uri())
     _end(wire)
 
