@@ -4,7 +4,8 @@
 gets ``output_size=graph_int(repeats.sum())``: what the setting ``capture_scalar_outputs`` does for a whole process, for
 one place.  Measured with torch 2.13 in eager, aot_eager and inductor: sizes, ``arange``, ``reshape``, ``split``, loops
 over such lists and exact arithmetic compile; a branch on the number splits the graph as before; a slice, or an index,
-with it raises in inductor where there are gradients.  So these are refused, and nothing of it is safe: it is offered only to those who ask for it (``Settings.symbols``).
+with it raises in inductor where there are gradients.  So these are refused, and nothing of it is safe: it is
+offered only to those who ask for it (``Settings.symbols``).
 """
 
 from __future__ import annotations

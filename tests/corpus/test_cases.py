@@ -141,7 +141,8 @@ SYMBOLS = {"arange-up-to-longest-duration", "position-grid-from-image-sizes"}
 def test_symbols_behave_the_same(name: str) -> None:
     before = CASES / name / "before.py"
     command = [sys.executable, "-m", "graphmend_lsp", "verify", f"{before}::{meta(name)['entry']}", "--unsafe"]
-    command += ["--symbols", "--backend", "inductor", "--python", sys.executable, "--inputs", f"{before}::example_inputs"]
+    command += ["--symbols", "--backend", "inductor", "--python", sys.executable]
+    command += ["--inputs", f"{before}::example_inputs"]
     done = subprocess.run([*command, "--output-format", "json"], capture_output=True, text=True)
     (entry,) = json.loads(done.stdout)["files"][0]["entries"]
     assert (done.returncode, entry["verdict"]) == (0, "same"), done.stdout
