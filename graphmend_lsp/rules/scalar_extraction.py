@@ -34,12 +34,13 @@ floats, `torch.equal`, functions of `math`, and where such a number decides some
 tensor is known to have no dimensions. It is unsafe: a Python number is a double, so arithmetic with it rounds
 otherwise, and it never changes the type of the result. `int(np.prod(x.shape))` becomes `x.shape.numel()`, which is
 safe. *number* is for integers that the module itself keeps as tensors, see [GM402](GM402.md).
-*symbol*, only with the setting `symbols`, turns `x.tolist()` into `graph_list(x)` and `x.item()` into `graph_int(x)`,
-functions of the runtime file: the integers become symbols of the graph, which
-`torch._dynamo.config.capture_scalar_outputs` does for a whole process. Unsafe: what has to know such a number while tracing splits the graph there, or compiling fails. Offered
-for torch 2.13, where sizes, `arange`, `reshape`, `split` and loops over such lists were measured in eager, aot_eager
-and inductor. Refused where a branch, `range`, a slice, an index, a text, `float()` or `interpolate` in the function
-gets the number. Floats, and lists of more than 128 numbers, are read as before.
+*symbol*, only with the setting `symbols`, turns `x.tolist()` into `graph_list(x)` and `x.item()` into
+`graph_int(x)`, functions of the runtime file: the integers become symbols of the graph, which
+`torch._dynamo.config.capture_scalar_outputs` does for a whole process. Unsafe: what has to know such a number while
+tracing splits the graph there, or compiling fails. Offered for torch 2.13, where sizes, `arange`, `reshape`,
+`split` and loops over such lists were measured in eager, aot_eager and inductor. Refused where a branch, `range`, a
+slice, an index, a text, `float()` or `interpolate` in the function gets the number.
+Floats, and lists of more than 128 numbers, are read as before.
 Refused where the number is needed on the host.
 
 ## References
