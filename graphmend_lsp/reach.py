@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graphmend_lsp.callers import Search
 from graphmend_lsp.finding import Internal
@@ -66,11 +66,16 @@ class Kept:
     def engines(self) -> set[Shared]:
         return {kept.engine for kept in self.entries.values()}
 
+    @property
+    def _libraries(self) -> set[Library]:
+        return {engine.library for engine in self.engines if engine.library is not None}
+
     def holds(self, program: ProgramView, silent: frozenset[str], library: Library | None = None) -> bool:
         """Whether nothing outside the file has changed, and not too much has piled up."""
         return (
             self.silent == silent
-            and all(library is None or engine.library is library for engine in self.engines)
+            and all(library is None or known is library for known in self._libraries)
+            and all(known.is_true(program) for known in self._libraries)
             and len(self.engines) <= _MAX_ENGINES
             and all(engine.loader.unchanged(program) for engine in self.engines)
         )
@@ -110,6 +115,8 @@ class Reach:
         self._found_for: dict[int, frozenset[int]] = {}
         """For each of the new facts, by id, the closure of the entry that they were found for."""
         self._outer: dict[Shared, frozenset[int]] = {}
+        self._new: dict[tuple[ast.AST, str], FunctionInfo] = {}
+        """The entries that this check has analysed."""
         self._failures: list[Internal] = []
 
     @property
@@ -127,8 +134,9 @@ class Reach:
     def regions(self, silent: frozenset[str]) -> tuple[list[Region], Kept]:
         """All regions, those of explicit entries first; ``silent`` are functions whose calls never break."""
         self.engine.silent |= silent
-        library = library_for(self.program, self.path, self.engine.release, silent)
-        self.engine.use(library)
+        name = self.engine.loader.own
+        library = library_for(self.program, self.path, name, self.engine.release, silent)
+        self.engine.use(library, self.path)
         before = self._before
         self._before = before if before is not None and before.holds(self.program, silent, library) else None
         for engine in self._before.engines if self._before is not None else ():
@@ -141,6 +149,7 @@ class Reach:
                 found.append(pair)
         except Exception as error:  # what was found so far is good
             self._failures.append(Internal.of(self.path, None, "the search for callers", error))
+        self._settle()
         nodes |= {entry.function.node for entry, _ in found}
         found.sort(key=lambda pair: not pair[0].explicit)
         regions = [self._region(entry, kept, nodes) for entry, kept in found]
@@ -173,8 +182,19 @@ class Reach:
             wide = self.engine.loader.led_back
             closure = self._closure(function, self.engine, wide)
             kept = _Reused(closure, self._evidence(facts, closure), wide, facts, self.engine)
+            self._new[key] = function
         self._kept[key] = kept
         return kept
+
+    def _settle(self) -> None:
+        """Give new facts that depend on other files the closures that follow from all files that were read."""
+        self._outer.pop(self.engine, None)
+        for key, function in self._new.items():
+            kept = self._kept[key]
+            if kept.wide or self._is_outer(function):
+                closure = self._closure(function, kept.engine, kept.wide)
+                here = closure & self._present
+                self._kept[key] = replace(kept, closure=closure, evidence=kept.evidence | here)
 
     def _evidence(self, start: Facts, closure: frozenset[int]) -> frozenset[int]:
         """The chunks of this file that the evidence in an entry's facts may stand in."""
@@ -188,14 +208,16 @@ class Reach:
         closure = self._closures.of(function.chunk.id)
         if function.receiver is not None:
             closure |= self._closures.of(function.receiver.chunk.id)
-        outer = function.module is not self.module and (
-            function.receiver is None or function.receiver.module is not self.module
-        )
-        if outer or wide:
+        if wide or self._is_outer(function):
             if engine not in self._outer:
                 self._outer[engine] = self._closures.of_texts(engine.loader.other_texts())
             closure |= self._outer[engine]
         return closure
+
+    def _is_outer(self, function: FunctionInfo) -> bool:
+        """Whether an entry is all of another file."""
+        receiver = function.receiver
+        return function.module is not self.module and (receiver is None or receiver.module is not self.module)
 
     def _region(self, entry: Entry, kept: _Reused, nodes: AbstractSet[ast.AST]) -> Region:
         """Everything an entry reaches; the calls are noted in ``callers``."""

@@ -151,6 +151,7 @@ class Base:
         """
         operands = list(operands)
         if any(self._from_outside(value) for value in operands):
+            self.engine.made_otherwise(node)
             return
         self.engine.made_of_numbers.add(id(node))
         known = self.engine.known_numbers

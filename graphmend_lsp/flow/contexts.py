@@ -228,29 +228,40 @@ def evidence_of(value: Value, depth: int = 0) -> Why | None:
     return next((why for item in inside if (why := evidence_of(item, depth + 1)) is not None), None)
 
 
-def grounded(value: Value, evidence: Callable[[str], Why | None], depth: int = 0) -> Value:
-    """What shared facts return, with the evidence of the arguments of one call."""
-    if depth > 4 or (value.why is None and value.kind is not Kind.CONTAINER and not value.options):
+def grounded(value: Value, function: ast.AST, evidence: Callable[[str], Why | None], depth: int = 0) -> Value:
+    """What shared facts of a function return, with the evidence of the arguments of one call."""
+    ref = value.ref
+    inside = value.elements is not None or value.keys is not None or value.element is not None or value.options
+    if depth > 4 or (value.why is None and not inside and not isinstance(ref, (Bound, Closure))):
         return value
+
+    def within(item: Value) -> Value:
+        return grounded(item, function, evidence, depth + 1)
+
+    if isinstance(ref, Closure) and ref.bound is not None:
+        ref = Closure(ref.function, within(ref.bound), ref.env)
+    elif isinstance(ref, Bound):
+        ref = Bound(within(ref.receiver), ref.name, ref.node)
     return changed(
         value,
-        why=_with_evidence(value.why, evidence),
-        elements=None if value.elements is None else tuple(grounded(v, evidence, depth + 1) for v in value.elements),
-        keys=None if value.keys is None else {k: grounded(v, evidence, depth + 1) for k, v in value.keys.items()},
-        element=None if value.element is None else grounded(value.element, evidence, depth + 1),
-        options=tuple(grounded(v, evidence, depth + 1) for v in value.options),
+        ref=ref,
+        why=_with_evidence(value.why, function, evidence),
+        elements=None if value.elements is None else tuple(map(within, value.elements)),
+        keys=None if value.keys is None else {key: within(item) for key, item in value.keys.items()},
+        element=None if value.element is None else within(value.element),
+        options=tuple(map(within, value.options)),
     )
 
 
-def _with_evidence(why: Why | None, evidence: Callable[[str], Why | None]) -> Why | None:
+def _with_evidence(why: Why | None, function: ast.AST, evidence: Callable[[str], Why | None]) -> Why | None:
     links: list[Why] = []
     end = why
-    while end is not None and not end.argument:
+    while end is not None and (end.argument is None or end.argument[0] is not function):
         links.append(end)
         end = end.parent
-    if end is None:
+    if end is None or end.argument is None:
         return why
-    made = evidence(end.argument)
+    made = evidence(end.argument[1])
     for link in reversed(links):
-        made = Why(link.place, link.path, link.message, made)
+        made = Why(link.place, link.path, link.message, made, link.argument)
     return made

@@ -7,7 +7,8 @@ and shared by all callers with the same context.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from graphmend_lsp.flow import growth, host, parameters, tensors
@@ -42,6 +43,15 @@ _FULL = 3
 """How many levels of calls must be left for a result to be as good as any."""
 
 
+class Ids(set[int]):
+    """Ids of nodes; with ``beyond`` those that another engine has, too."""
+
+    beyond: AbstractSet[int] = frozenset()
+
+    def __contains__(self, item: object) -> bool:
+        return super().__contains__(item) or item in self.beyond
+
+
 class Engine(Classes):
     """Answers the interpreter's questions about everything outside the function at hand."""
 
@@ -49,11 +59,11 @@ class Engine(Classes):
         super().__init__(loader)
         self.release = release
         """Of torch, as is assumed."""
-        self.made_of_numbers: set[int] = set()
+        self.made_of_numbers = Ids()
         """Results of operators without a tensor from outside among their operands, by ``id`` of their node."""
-        self.known_numbers: set[int] = set()
+        self.known_numbers = Ids()
         """Those of them that TorchDynamo knows the value of: single numbers made of single numbers."""
-        self.sized_by_data: dict[int, str] = {}
+        self.sized_by_data: MutableMapping[int, str] = {}
         """Names of operators whose result has a shape that is data, by ``id`` of their node."""
         self._nested: dict[FunctionNode, FunctionInfo] = self.table()
         self._decorated: dict[FunctionInfo, Value] = self.table()
@@ -66,6 +76,9 @@ class Engine(Classes):
 
     def _interpreter(self, function: FunctionInfo, facts: Facts, state: State, depth: int) -> Interpreter:
         return Interpreter(self, function, facts, state, depth)
+
+    def made_otherwise(self, node: ast.AST) -> None:
+        """The result of an operator that has a tensor from outside among its operands."""
 
     def closed_over(self, env: dict[str, Value]) -> dict[str, Value]:
         """The names that a function made here closes over."""
@@ -213,7 +226,7 @@ class Engine(Classes):
     def _param_why(
         self, function: FunctionInfo, name: str, parent: Why | None, caller: Base, node: ast.expr
     ) -> Why | None:
-        arg = _arg(function, name)
+        arg = parameter_of(function, name)
         if arg is None:
             return parent
         passed = caller.why(node, f"passed to `{function.name}` here", parent)
@@ -250,6 +263,7 @@ class Engine(Classes):
             function = facts.function
             value = grounded(
                 value,
+                function.node,
                 lambda name: (
                     self._param_why(function, name, evidence_of(given[name]), caller, node) if name in given else None
                 ),
@@ -455,7 +469,7 @@ class Engine(Classes):
         return self._guesses[key]
 
     def _guessed(self, function: FunctionInfo, name: str) -> Value | None:
-        arg = _arg(function, name)
+        arg = parameter_of(function, name)
         if arg is None:
             return None
 
@@ -551,7 +565,7 @@ def _registers(decorator: ast.expr) -> bool:
     return isinstance(target, ast.Attribute) and target.attr in host.REGISTRATIONS
 
 
-def _arg(function: FunctionInfo, name: str) -> ast.arg | None:
+def parameter_of(function: FunctionInfo, name: str) -> ast.arg | None:
     args = function.node.args
     for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs):
         if arg.arg == name:

@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import ast
 import threading
+from collections import ChainMap
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from graphmend_lsp.flow.base import Base
 from graphmend_lsp.flow.classes import MAX_DEPTH
 from graphmend_lsp.flow.contexts import NotShared, from_anywhere, full_signature
-from graphmend_lsp.flow.engine import MAX_CONTEXTS, Engine
+from graphmend_lsp.flow.engine import MAX_CONTEXTS, Engine, parameter_of
 from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.interpret import Interpreter
 from graphmend_lsp.flow.names import OUTSIDE
@@ -63,18 +65,36 @@ class _Table(dict[Any, Any]):
 _ABSENT = object()
 
 
-class _Shelf(Loader):
-    """The modules of a library; those at ``reserved`` paths are the files at hand and not part of it."""
+@dataclass(frozen=True)
+class _Asker:
+    """A check that asks: the program around its file, the file's path and the name of its module."""
 
-    def __init__(self, program: ProgramView) -> None:
-        super().__init__(program)
-        self.reserved: set[str] = set()
+    program: ProgramView
+    path: str
+    name: str
+
+
+class _Shelf(Loader):
+    """The modules of a library; the file that is at hand for who asks is not part of it."""
+
+    def __init__(self, asker: _Asker) -> None:
+        super().__init__(asker.program)
+        self.asker = asker
         self.modules: set[Module] = set()
         self.paths: set[str] = set()
 
+    def has_read(self, asker: _Asker) -> bool:
+        """Whether the file at hand is among the modules, so that nothing can be asked for it."""
+        return asker.path in self.paths or (bool(asker.name) and self._modules.get(asker.name) is not None)
+
+    def load(self, name: str) -> Module | None:
+        if name and name == self.asker.name:
+            raise NotShared
+        return super().load(name)
+
     def _read(self, name: str) -> Module | None:
         found = self.program.source(name)
-        if found is not None and found[0] in self.reserved:
+        if found is not None and found[0] == self.asker.path:
             raise NotShared
         module = super()._read(name)
         if module is not None:
@@ -86,15 +106,15 @@ class _Shelf(Loader):
 class Library(Engine):
     """Answers about the code of other files; ``loader`` holds those that it has read."""
 
-    def __init__(self, program: ProgramView, release: Release, silent: frozenset[str]) -> None:
+    def __init__(self, asker: _Asker, release: Release, silent: frozenset[str]) -> None:
         self._journal: list[tuple[_Table, Any, Any]] = []
-        self._shelf = _Shelf(program)
+        self._shelf = _Shelf(asker)
         super().__init__(self._shelf, release)
         self.silent |= silent
-        self.asked_for = (release, silent)
+        self.asked_for = (release, silent, asker.program.scope())
         self._lock = threading.RLock()
-        self._led_out: set[Any] = set()
-        """Questions that led out of the library."""
+        self._led_out: dict[str, set[Any]] = {}
+        """Questions that led out of the library, by the path of the file that was at hand."""
         self._asked: list[Any] = []
         """Those that are being answered."""
         self._cut = 0
@@ -113,14 +133,15 @@ class Library(Engine):
 
     # -- whose it is ------------------------------------------------------------------------------------
 
-    def serves(self, program: ProgramView, path: str) -> bool:
-        """Whether it can be asked in a check of a file; from then on the file is not part of it."""
+    def serves(self, asker: _Asker) -> bool:
+        """Whether it can be asked in a check of a file."""
         with self._lock:
-            if self.worn or path in self._shelf.paths or not self._shelf.unchanged(program):
-                return False
-            self._shelf.program = program
-            self._shelf.reserved.add(path)
-            return True
+            return not self.worn and not self._shelf.has_read(asker) and self.is_true(asker.program)
+
+    def is_true(self, program: ProgramView) -> bool:
+        """Whether the files that it has read are what they were."""
+        with self._lock:
+            return self._shelf.unchanged(program)
 
     def has(self, function: FunctionInfo) -> bool:
         """Whether a function and all that it is part of are code of the library."""
@@ -156,29 +177,39 @@ class Library(Engine):
         self.member(cls, name, UNKNOWN)
         return self._members.get((cls, name))
 
-    def answer(self, key: Any, question: Callable[[], _T]) -> _T | None:
-        """What the library says; None where it says nothing, or would have to look into a file at hand."""
+    def answer(self, asker: _Asker, key: Any, question: Callable[[], _T]) -> _T | None:
+        """What the library says; None where it says nothing, or would have to look into the file at hand."""
         with self._lock:
-            if key in self._led_out:
+            led_out = self._led_out.setdefault(asker.path, set())
+            if key in led_out or self._shelf.has_read(asker):
                 return None
+            self._shelf.asker, self._shelf.program = asker, asker.program
             self._journal.clear()
             running = self._running
             self._asked.append(key)
             try:
                 return question()
             except NotShared:
-                self._led_out.update(self._asked)
+                led_out.update(self._asked)
+                self._undo(running)
             except Exception:
-                self._led_out.add(key)  # the engine of the check meets it again, and reports it
+                led_out.add(key)  # the engine of the check meets it again, and reports it
+                self._undo(running)
+            except BaseException:
+                self._undo(running)
+                raise
             finally:
                 self._asked.clear()
-            self._running = running
-            for table, changed, before in reversed(self._journal):
-                table.undo(changed, before)
             return None
 
+    def _undo(self, running: int) -> None:
+        """Forget all that was found out for the question at hand."""
+        self._running = running
+        for table, key, before in reversed(self._journal):
+            table.undo(key, before)
+
     def facts(
-        self, function: FunctionInfo, params: dict[str, Value], env: Any, depth: int, learn: bool
+        self, asker: _Asker, function: FunctionInfo, params: dict[str, Value], env: Any, depth: int, learn: bool
     ) -> tuple[Facts | None] | None:
         """Facts for a call from outside, in a tuple; None where the library has none for it."""
         if not self.has(function) or not (env is None or id(env) in self._closed_over):
@@ -189,7 +220,7 @@ class Library(Engine):
                 key = self._key(function, params, env, learn)
             except NotShared:
                 return None
-            return self.answer(key, lambda: (self._facts(key, function, params, env, depth, learn),))
+            return self.answer(asker, key, lambda: (self._facts(key, function, params, env, depth, learn),))
 
     def _from_anywhere(self, function: FunctionInfo, params: dict[str, Value]) -> dict[str, Value]:
         return {
@@ -201,9 +232,10 @@ class Library(Engine):
         """What stands for the evidence of an argument."""
         known = self._arguments.get((function.node, name))
         if known is None:
-            place = Place(function.chunk.id, function.chunk.span(function.node))
+            place = Place(function.chunk.id, function.chunk.span(parameter_of(function, name) or function.node))
             message = f"`{name}` is a parameter of `{function.qualname}`"
-            known = self._arguments[function.node, name] = Why(place, function.module.path, message, argument=name)
+            argument = (function.node, name)
+            known = self._arguments[argument] = Why(place, function.module.path, message, argument=argument)
         return known
 
     @staticmethod
@@ -236,11 +268,8 @@ class Library(Engine):
         if here in self._memo:
             self._cut += 1
             return self._memo[here]
-        count = self._contexts.get((function.node, learn), 0)
-        if count >= _CONTEXTS and env is None:
-            self.worn = True
-            return self._learned(function) if learn else self.generic(function)
-        self._contexts[function.node, learn] = count + 1
+        count = self._contexts[function.node, learn] = self._contexts.get((function.node, learn), 0) + 1
+        self.worn = self.worn or count > _CONTEXTS
         cut = self._cut
         facts = self._kept(key, function, params, env, depth, learn=learn)
         if cut != self._cut:
@@ -258,21 +287,47 @@ class Library(Engine):
         *,
         learn: bool = False,
     ) -> Facts | None:
-        if key in self._led_out:
+        if key in self._led_out.get(self._shelf.asker.path, ()):
             raise NotShared
         self._asked.append(key)
         facts = super()._kept(key, function, params, env, depth, learn=learn)
         self._asked.pop()
         if facts is not None:
             facts.shared = True
-            for callee in facts.callees:
-                facts.settled |= callee.settled
+            _join_settled(facts)
         self.worn = self.worn or len(self._memo) > _MAX_FACTS or len(self._shelf.modules) > _MAX_MODULES
         return facts
+
+    def generic(self, function: FunctionInfo) -> Facts | None:
+        facts = super().generic(function)
+        if facts is not None:
+            _join_settled(facts)  # of a wrapper, too
+        return facts
+
+    def made_otherwise(self, node: ast.AST) -> None:
+        self.made_of_numbers.discard(id(node))
+        self.known_numbers.discard(id(node))
 
     def failed(self, function: FunctionInfo) -> None:
         """Leave an error of ours, and code that is nested too deeply for who asks, to the engine of the check."""
         raise NotShared
+
+
+def _join_settled(facts: Facts) -> None:
+    """What it calls is not looked at any more."""
+    for callee in facts.callees:
+        facts.settled |= callee.settled
+
+
+@dataclass(frozen=True)
+class _Desk:
+    """Where a check asks: a library and who asks it."""
+
+    library: Library
+    asker: _Asker
+
+    def ask(self, key: Any, question: Callable[[], _T]) -> _T | None:
+        return self.library.answer(self.asker, key, question)
 
 
 class _Reader(Loader):
@@ -280,11 +335,15 @@ class _Reader(Loader):
 
     def __init__(self, program: ProgramView) -> None:
         super().__init__(program)
-        self.library: Library | None = None
+        self.desk: _Desk | None = None
+
+    @property
+    def library(self) -> Library | None:
+        return None if self.desk is None else self.desk.library
 
     def _read(self, name: str) -> Module | None:
-        library = self.library
-        found = None if library is None else library.answer(("module", name), lambda: (library.loader.load(name),))
+        desk = self.desk
+        found = None if desk is None else desk.ask(("module", name), lambda: (desk.library.loader.load(name),))
         return super()._read(name) if found is None else found[0]
 
     def resolve(self, place: Place, path: str) -> Span | None:
@@ -298,19 +357,25 @@ class Shared(Engine):
     def __init__(self, program: ProgramView, release: Release) -> None:
         self._reader = _Reader(program)
         super().__init__(self._reader, release)
-        self.library: Library | None = None
+
+    @property
+    def library(self) -> Library | None:
+        return self._reader.library
 
     def _interpreter(self, function: FunctionInfo, facts: Facts, state: State, depth: int) -> Interpreter:
         self._reader.note(function.module)
         return super()._interpreter(function, facts, state, depth)
 
-    def use(self, library: Library) -> None:
-        """Ask a library from now on; it serves the check's program and file."""
-        self.library = self._reader.library = library
+    def use(self, library: Library, path: str) -> None:
+        """Ask a library from now on; it serves the check of this file."""
+        self._reader.desk = _Desk(library, _Asker(self.loader.program, path, self.loader.own))
+        self.made_of_numbers.beyond = library.made_of_numbers
+        self.known_numbers.beyond = library.known_numbers
+        self.sized_by_data = ChainMap(self.sized_by_data, library.sized_by_data)
 
     def _ask(self, key: Any, question: Callable[[Library], _T]) -> _T | None:
-        library = self.library
-        return None if library is None else library.answer(key, lambda: question(library))
+        desk = self._reader.desk
+        return None if desk is None else desk.ask(key, lambda: question(desk.library))
 
     def _of_library(self, module: Module) -> bool:
         return self.library is not None and self.library.has_module(module)
@@ -371,7 +436,7 @@ class Shared(Engine):
     def stores_of(self, method: FunctionInfo) -> dict[str, Value]:
         library = self.library
         if method not in self._stores and library is not None and library.has(method):
-            found = library.answer(("stores", method), lambda: library.stores_of(method))
+            found = self._ask(("stores", method), lambda library: library.stores_of(method))
             if found is not None:
                 self._stores[method] = found
         return super().stores_of(method)
@@ -381,7 +446,7 @@ class Shared(Engine):
     def nested(self, parent: FunctionInfo, node: FunctionNode, name: str) -> FunctionInfo:
         library = self.library
         if node not in self._nested and library is not None and library.has(parent):
-            found = library.answer(("nested", node), lambda: library.nested(parent, node, name))
+            found = self._ask(("nested", node), lambda library: library.nested(parent, node, name))
             if found is not None:
                 self._nested[node] = found
         return super().nested(parent, node, name)
@@ -391,7 +456,7 @@ class Shared(Engine):
         if closure.env is None and function.decorators and function not in self._decorated:
             if library is not None and library.has(function):
                 plain = Closure(function)
-                found = library.answer(("decorated", function), lambda: library.decorated(plain, None))
+                found = self._ask(("decorated", function), lambda library: library.decorated(plain, None))
                 if found is not None:
                     self._decorated[function] = found
         return super().decorated(closure, caller)
@@ -399,7 +464,7 @@ class Shared(Engine):
     def guess(self, function: FunctionInfo, name: str) -> Value | None:
         library, key = self.library, (function.node, name)
         if key not in self._guesses and library is not None and library.has(function):
-            found = library.answer(("guess", *key), lambda: (library.guess(function, name),))
+            found = self._ask(("guess", *key), lambda library: (library.guess(function, name),))
             if found is not None:
                 self._guesses[key] = found[0]
         return super().guess(function, name)
@@ -408,7 +473,7 @@ class Shared(Engine):
         library = self.library
         if library is not None and library.has(function):
             key = ("generic", function.node, function.receiver)
-            found = library.answer(key, lambda: (library.generic(function),))
+            found = self._ask(key, lambda library: (library.generic(function),))
             if found is not None:
                 return found[0]
         return super().generic(function)
@@ -423,8 +488,9 @@ class Shared(Engine):
         learn: bool = False,
         explain: Callable[[], dict[str, Value]] | None = None,
     ) -> Facts | None:
-        if self.library is not None:
-            found = self.library.facts(function, params, env, depth, learn)
+        desk = self._reader.desk
+        if desk is not None:
+            found = desk.library.facts(desk.asker, function, params, env, depth, learn)
             if found is not None:
                 return found[0]
         return super().analyse(function, params, env, depth, learn=learn, explain=explain)
@@ -437,16 +503,17 @@ _libraries: list[Library] = []
 _lock = threading.Lock()
 
 
-def library_for(program: ProgramView, path: str, release: Release, silent: frozenset[str]) -> Library:
+def library_for(program: ProgramView, path: str, name: str, release: Release, silent: frozenset[str]) -> Library:
     """A library for a check of one file: one that there is, if it is still true and has never read that file."""
+    asker = _Asker(program, path, name)
+    asked_for = (release, silent, program.scope())
     with _lock:
         for library in _libraries:
-            if library.asked_for == (release, silent) and library.serves(program, path):
+            if library.asked_for == asked_for and library.serves(asker):
                 _libraries.remove(library)
                 _libraries.insert(0, library)
                 return library
-        made = Library(program, release, silent)
-        made.serves(program, path)
+        made = Library(asker, release, silent)
         _libraries.insert(0, made)
         del _libraries[_MAX_LIBRARIES:]
         return made

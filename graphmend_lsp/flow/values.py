@@ -61,8 +61,8 @@ class Why:
     path: str
     message: str
     parent: Why | None = None
-    argument: str = ""
-    """Of a parameter in facts that all callers share: its name; each caller puts its own evidence there."""
+    argument: tuple[ast.AST, str] | None = None
+    """Of a parameter in facts that all callers share: the function and its name. Each caller has its own evidence."""
 
 
 @dataclass(slots=True, eq=False)

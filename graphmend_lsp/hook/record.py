@@ -89,6 +89,9 @@ class RecordedProgram:
         del package
         return False  # it decides about a finding that no mend is for
 
+    def scope(self) -> object:
+        return type(self), self._program.scope()
+
     def runtime(self, path: str) -> RuntimePlace:
         return self._program.runtime(path)
 

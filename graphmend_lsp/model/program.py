@@ -70,6 +70,10 @@ class ProgramView(Protocol):
         """Whether importing a top-level package certainly fails where the code runs."""
         ...
 
+    def scope(self) -> object:
+        """What decides which file the name of a module means; equal where only the texts of files can differ."""
+        ...
+
 
 class NoProgram:
     """A file on its own."""
@@ -93,3 +97,6 @@ class NoProgram:
     def is_missing(self, package: str) -> bool:
         del package
         return False
+
+    def scope(self) -> object:
+        return type(self)

@@ -132,13 +132,9 @@ class Index:
         names = _changed_names(before.units, now.units)
         if names is None or not self._graph.follow(path, now):
             return False
-        same = [unit.qualname for unit in before.units] == [unit.qualname for unit in now.units]
-        self._answers = {
-            key: answer
-            for key, answer in self._answers.items()
-            # how many functions a file has decides its turn among others, not among its own
-            if (same or key[0] == path) and names.isdisjoint(answer.asked)
-        }
+        if [unit.qualname for unit in before.units] != [unit.qualname for unit in now.units]:
+            self._answers.clear()  # their order, and how many they are, decides who is looked at first
+        self._answers = {key: answer for key, answer in self._answers.items() if names.isdisjoint(answer.asked)}
         return True
 
     def _forget(self) -> None:

@@ -119,6 +119,10 @@ class DiskProgram:
         near = any(os.path.exists(os.path.join(root, package + end)) for root in self._roots for end in ("", ".py"))
         return not near and bool(roots) and installed.is_missing(package, roots[0])
 
+    def scope(self) -> object:
+        """The roots, in their order."""
+        return self._roots, self._only
+
     def runtime(self, path: str) -> RuntimePlace:
         """Where mended code in ``path`` finds ``graph_effect`` and ``select``."""
         if self._runtime_mode == "package":

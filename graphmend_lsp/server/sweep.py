@@ -101,6 +101,9 @@ class _Asked:
     def is_missing(self, package: str) -> bool:
         return self._noted("is_missing", package)
 
+    def scope(self) -> object:
+        return self._program.scope()
+
     def runtime(self, path: str) -> RuntimePlace:
         return self._program.runtime(path)  # asked for edits only
 
