@@ -333,6 +333,10 @@ class Judge:
         this file, else 0."""
         if why is None:
             return "", 0
+        here: Why | None = why
+        while here is not None and here.path != self.path:
+            here = here.parent
+        why = here or why
         while why.parent is not None and why.path == self.path and why.parent.path == self.path:
             why = why.parent
         span = self._span(why.place, why.path, engine)
