@@ -5,8 +5,8 @@ other files whose arguments, too, come from nowhere else, and adds the evidence 
 would have to look into the file at hand (or into one that may be at hand in another check) is left to the engine of the
 check, which then does as if there were no library.
 
-An answer depends on what is asked alone, not on who asked before, with two exceptions that ``worn`` bounds: functions
-that call themselves, and the limit of calling contexts.
+An answer depends on what is asked alone, not on who asked before: what was found out while something that it depends on
+was being found out itself is kept for the one question only, and a limit that is met ends the library.
 """
 
 from __future__ import annotations
@@ -115,6 +115,10 @@ class Library(Engine):
         self._lock = threading.RLock()
         self._led_out: dict[str, set[Any]] = {}
         """Questions that led out of the library, by the path of the file that was at hand."""
+        self._whole: dict[Any, Any] = {}
+        """Answers to questions that hold for them alone, not as a part of others."""
+        self._open: set[Any] = set()
+        """Names, attributes and decorators that are being found out."""
         self._asked: list[Any] = []
         """Those that are being answered."""
         self._cut = 0
@@ -130,6 +134,33 @@ class Library(Engine):
     def closed_over(self, env: dict[str, Value]) -> dict[str, Value]:
         self._closed_over[id(env)] = env
         return env
+
+    # -- questions that lead back to themselves ----------------------------------------------------------
+
+    def global_value(self, module: Module, name: str) -> Value:
+        return self._once(("global", module, name), (module, name) in self._globals, super().global_value, module, name)
+
+    def member(self, cls: ClassInfo, name: str, receiver: Value) -> Value:
+        known = (cls, name) in self._members
+        return self._once(("member", cls, name), known, super().member, cls, name, receiver)
+
+    def external(self, dotted: str) -> Value:
+        return self._once(("external", dotted), dotted in self._external, super().external, dotted)
+
+    def decorated(self, closure: Closure, caller: Base | None) -> Value:
+        known = closure.function in self._decorated
+        return self._once(("decorated", closure.function), known, super().decorated, closure, caller)
+
+    def _once(self, key: Any, known: bool, find: Callable[..., _T], *about: Any) -> _T:
+        """An answer, with a note where it is being found out just now and a placeholder is all that there is."""
+        if known:
+            self._running += key in self._open
+            return find(*about)
+        self._open.add(key)
+        try:
+            return find(*about)
+        finally:
+            self._open.discard(key)
 
     # -- whose it is ------------------------------------------------------------------------------------
 
@@ -183,12 +214,20 @@ class Library(Engine):
             led_out = self._led_out.setdefault(asker.path, set())
             if key in led_out or self._shelf.has_read(asker):
                 return None
+            if key in self._whole:
+                return self._whole[key]
             self._shelf.asker, self._shelf.program = asker, asker.program
             self._journal.clear()
             running = self._running
             self._asked.append(key)
             try:
-                return question()
+                found = question()
+                if self._running != running:
+                    # On the way something was asked for that was being found out just then: what was answered
+                    # meanwhile is true for this question only.
+                    self._undo(running)
+                    self._whole[key] = found
+                return found
             except NotShared:
                 led_out.update(self._asked)
                 self._undo(running)
@@ -263,6 +302,7 @@ class Library(Engine):
         self, key: Any, function: FunctionInfo, params: dict[str, Value], env: Any, depth: int, learn: bool
     ) -> Facts | None:
         if key in self._memo:
+            self._running += self._memo[key] is None and key in self._asked
             return self._memo[key]
         here = (key, depth)
         if here in self._memo:

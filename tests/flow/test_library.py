@@ -273,3 +273,116 @@ def test_an_error_of_ours_in_code_of_other_files_is_told(monkeypatch: pytest.Mon
             ("the analysis of `scaled`", "ValueError: an error of ours")
         ]
         assert found.findings
+
+
+def after(first: str, name: str, **texts: str) -> tuple[list[object], list[object]]:
+    """What is said of a file after a check of another, and what is said of it alone."""
+    files = Files(**texts)
+    alone = without_help(files, name)
+    files.check(first)
+    return told(files.check(name)), alone
+
+
+def test_numbers_that_other_files_make_are_known() -> None:
+    """A tensor made of a number in code of another file is one here, too."""
+    files = Files(
+        helpers="class L(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.scales = [torch.tensor(1.0)]\n",
+        model="import torch._dynamo\nfrom helpers import L\ntorch._dynamo.config.capture_scalar_outputs = True\n"
+        "class M(L):\n    def forward(self, x: torch.Tensor):\n        n = self.scales[0].item()\n"
+        "        if n > 3:\n            x = x + 1\n        return x\n",
+    )
+    assert not files.check("model").findings
+
+
+def test_one_call_does_not_decide_for_another() -> None:
+    """Whether what an operator makes is made of numbers is another question in each context."""
+    head = "import torch._dynamo\nfrom helpers import g\ntorch._dynamo.config.capture_scalar_outputs = True\n"
+    head += "torch._dynamo.config.capture_dynamic_output_shape_ops = True\n@torch.compile\ndef f(x: torch.Tensor):\n"
+    found, alone = after(
+        "numbers",
+        "model",
+        helpers="def g(k):\n    t = torch.tensor(k)\n    return (t * 2).item()\n",
+        numbers=head + "    return x if g(4) > 3 else -x\n",
+        model=head + "    return x if g(x.sum()) > 3 else -x\n",
+    )
+    assert found == alone and len(found) == 1
+
+
+def test_what_was_learned_meanwhile_is_not_kept() -> None:
+    helpers = (
+        "class B(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.p = self.mk()\n"
+        "        self.q = torch.ones(2)\n    def mk(self):\n        return self.q\n"
+        "def f(x, n):\n    return x if n < 1 else g(x, n - 1)\ndef g(x, n):\n    return f(x, n) * 2\n"
+    )
+    head = "from helpers import B, f, g\nclass M(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    body = "    def forward(self, x: torch.Tensor):\n        return x if self.b.q.sum() > 0 else -x\n"
+    other = "    def forward(self, x: torch.Tensor):\n        return x if self.z.sum() > 0 else -x\n"
+    found, alone = after(
+        "one",
+        "two",
+        helpers=helpers,
+        one=head + "        self.b = B()\n" + body,
+        two=head + "        self.z = B().mk()\n" + other,
+    )
+    assert found == alone and found
+    free = "from helpers import f, g\n@torch.compile\ndef h(x: torch.Tensor, n: int):\n"
+    free += "    return x if {}(x, n).sum() > 0 else -x\n"
+    found, alone = after("one", "two", helpers=helpers, one=free.format("g"), two=free.format("f"))
+    assert found == alone and found
+
+
+def test_a_file_that_was_at_hand_once_is_like_any_other() -> None:
+    helpers = "def h(x, k, s):\n    return x * k if s else 5\n"
+    calls = "".join(f"        a = h(x, {i}.0, 'i')\n" for i in range(16))
+    model = "from helpers import h\nclass M(nn.Module):\n    def forward(self, x: torch.Tensor):\n" + calls
+    model += "        return x if h(x, 2.5, '') else a\n"
+    found, alone = after("helpers", "model", helpers=helpers, model=model)
+    assert found == alone
+
+
+def test_typing_a_number_again_and_again(shelves: list[library.Library]) -> None:
+    """Each is another calling context; past the limit there is another library, not another answer."""
+    helpers = "def h(x, k, s):\n    return x * k if s else 5\n"
+    text = "from helpers import h\nclass M(nn.Module):\n    def forward(self, x: torch.Tensor):\n"
+    text += "        return x if h(x, {}.5, '') else -x\n"
+    files = Files(helpers=helpers, model=text)
+    plain = files.texts["model"]
+    found: Analysis | None = None
+    for number in range(library._CONTEXTS + 5):
+        files.texts["model"] = plain.replace("{}", str(number))
+        found = files.check("model", found)
+        assert not found.findings
+    assert len(shelves) == 2
+
+
+def test_a_file_far_away_changes_while_the_file_at_hand_does_not_parse() -> None:
+    files = Files(
+        deep="def d(x):\n    return x * 2\n",
+        helpers="from deep import d\ndef h(x):\n    return d(x)\n",
+        model="from helpers import h\nclass M(nn.Module):\n    def forward(self, x: torch.Tensor):\n"
+        "        return x if h(x).sum() > 0 else -x\n\n\ndef other():\n    pass\n",
+    )
+    found = files.check("model")
+    files.texts["model"] = files.texts["model"].replace("    pass\n", "    pass (\n")
+    found = files.check("model", found)
+    assert len(found.findings) == 1
+    files.texts["deep"] = files.texts["deep"].replace("x * 2", "5")
+    assert not files.check("model", found).findings
+
+
+def test_a_check_that_is_stopped_leaves_nothing_half_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = Files(helpers=HELPERS, model=MODEL)
+    expected = without_help(files, "model")
+    run = engine.Interpreter.run
+
+    def stopped(self: engine.Interpreter) -> object:
+        if self.function.name == "scaled":
+            raise KeyboardInterrupt
+        return run(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engine.Interpreter, "run", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            files.check("model")
+    assert told(files.check("model")) == expected
