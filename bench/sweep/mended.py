@@ -86,7 +86,9 @@ def _references(options: argparse.Namespace, work: Path, package: str, affected:
 def _mend(work: Path, package: str, mode: str, arguments: tuple[str, ...], compared: Compared) -> dict[str, str]:
     """Mend the files with offers in a copy, all again for a new version of the tool. The hashes of what changed."""
     site, kept_at, original = work / f"mended-{mode}", work / f"mended-{mode}" / f"{package}.json", work / "site"
-    ours = {one.file for one in compared.judged if one.finding["offers"] and one.file.startswith(f"{package}/")}
+    # what is only offered to those who ask for symbols is not among the offers of the findings
+    offered = [one for one in compared.judged if one.finding["offers"] or mode == "symbols"]
+    ours = {one.file for one in offered if one.file.startswith(f"{package}/")}
     version = findings.tool_version()
     kept = schedule.read(kept_at) or {}
     if kept.get("tool") != version:
