@@ -74,8 +74,8 @@ class Kept:
         """Whether nothing outside the file has changed, and not too much has piled up."""
         return (
             self.silent == silent
-            and all(library is None or known is library for known in self._libraries)
-            and all(known.is_true(program) for known in self._libraries)
+            # the library at hand has just been compared with the files
+            and all(known.is_true(program) if library is None else known is library for known in self._libraries)
             and len(self.engines) <= _MAX_ENGINES
             and all(engine.loader.unchanged(program) for engine in self.engines)
         )

@@ -175,9 +175,7 @@ def from_anywhere(value: Value, name: str, why: Why, known: Callable[[Value], bo
 
 def _token(token: Any, root: Root, depth: int) -> Any:
     """Which of several values have the same one is not kept, only that there is one."""
-    if token is None or depth == 0:
-        return token if token is None else root
-    return None
+    return root if token is not None and depth == 0 else None
 
 
 def full_signature(params: Mapping[str, Value]) -> Any:

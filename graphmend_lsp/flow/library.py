@@ -2,8 +2,8 @@
 
 A ``Library`` is an engine that never sees the file at hand.  The engine of a check (``Shared``) asks it about code of
 other files whose arguments, too, come from nowhere else, and adds the evidence of its own call to the answer.  Whatever
-would have to look into the file at hand (or into one that may be at hand in another check) is left to the engine of the
-check, which then does as if there were no library.
+would have to look into the file at hand is left to the engine of the check, which then does as if there were no
+library.
 
 An answer depends on what is asked alone, not on who asked before: what was found out while something that it depends on
 was being found out itself is kept for the one question only, and a limit that is met ends the library.
@@ -120,13 +120,13 @@ class Library(Engine):
         self._open: set[Any] = set()
         """Names, attributes and decorators that are being found out."""
         self._asked: list[Any] = []
-        """Those that are being answered."""
+        """The question at hand and the analyses under way for it."""
         self._cut = 0
         """How often a call was not followed since it was too deep: what depends on it holds for that depth only."""
         self._arguments: dict[tuple[FunctionNode, str], Why] = {}
         self._closed_over: dict[int, dict[str, Value]] = {}
         self.worn = False
-        """A limit was met, so what is answered from now on may depend on what was asked before."""
+        """A limit was met: it serves no other check."""
 
     def table(self) -> dict[Any, Any]:
         return _Table(self._journal)
@@ -184,9 +184,6 @@ class Library(Engine):
             inside = inside.parent
         return True
 
-    def has_class(self, cls: ClassInfo) -> bool:
-        return cls.module in self._shelf.modules
-
     def has_module(self, module: Module) -> bool:
         return module in self._shelf.modules
 
@@ -196,10 +193,10 @@ class Library(Engine):
         if isinstance(ref, Closure):
             return self.has(ref.function) and (ref.env is None or id(ref.env) in self._closed_over)
         if isinstance(ref, ClassInfo):
-            return self.has_class(ref)
+            return self.has_module(ref.module)
         if isinstance(ref, FunctionInfo):
             return self.has(ref)
-        return isinstance(ref, Bound) or (isinstance(ref, Module) and ref in self._shelf.modules)
+        return isinstance(ref, Bound) or (isinstance(ref, Module) and self.has_module(ref))
 
     # -- questions --------------------------------------------------------------------------------------
 
