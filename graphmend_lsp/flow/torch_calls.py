@@ -27,7 +27,7 @@ from graphmend_lsp.flow.values import (
     join_all,
     number,
 )
-from graphmend_lsp.model.walk import own_nodes
+from graphmend_lsp.model.walk import own_nodes, walk
 
 
 class TorchCalls(CallBase):
@@ -285,7 +285,7 @@ class TorchCalls(CallBase):
         return NONE
 
     def _reads_inside(self, node: ast.Call) -> bool:
-        inside = {id(n) for n in ast.walk(node)}
+        inside = {id(n) for n in walk(node)}
         return any(kind == "extract" and at in inside for kind, at in self.events)
 
     # -- layers ----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from graphmend_lsp.flow.base import visible
 from graphmend_lsp.flow.values import Root, Value, all_roots
 from graphmend_lsp.mend.base import Site
 from graphmend_lsp.mend.legality import Issue
+from graphmend_lsp.model.walk import walk
 
 
 def alias_issue(site: Site, joined: Root | None, sides: list[Value], node: ast.AST, what: str) -> Issue | None:
@@ -47,7 +48,7 @@ def _held_elsewhere(site: Site, roots: frozenset[Root], node: ast.AST) -> bool:
     branch = site.facts.branches.get(id(node))
     if branch is None:
         return False
-    targets = {n.id for n in ast.walk(branch.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    targets = {n.id for n in walk(branch.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     for name, value in branch.before.items():
         if name not in targets and all_roots(value) & roots:
             return True

@@ -10,6 +10,7 @@ from graphmend_lsp.flow.host import TRANSPARENT_CONTEXTS
 from graphmend_lsp.flow.values import UNKNOWN, Kind, Value
 from graphmend_lsp.mend.base import Site
 from graphmend_lsp.mend.names import called_name
+from graphmend_lsp.model.walk import walk
 
 _CONVERSIONS = frozenset({"format", "item", "tolist", "numpy", "int", "float", "bool", "complex"})
 _REAL = re.compile(r"[-+ ]?0?\d*,?(\.\d+)?[eEfFgG%]")
@@ -124,7 +125,7 @@ def _tries(context: Context, handlers_only: bool) -> bool:
 def _ends(body: list[ast.stmt]) -> bool:
     """Whether a ``finally`` may end an exception by leaving it."""
     leaving = (ast.Return, ast.Break, ast.Continue, ast.Raise)
-    return any(isinstance(node, leaving) for stmt in body for node in ast.walk(stmt))
+    return any(isinstance(node, leaving) for stmt in body for node in walk(stmt))
 
 
 def _swallows(context: str) -> bool:

@@ -11,6 +11,7 @@ from graphmend_lsp.flow.values import Kind, Value
 from graphmend_lsp.mend.base import Site
 from graphmend_lsp.mend.legality import Issue, Legality
 from graphmend_lsp.mend.sources import conjunct, one_line, operand
+from graphmend_lsp.model.walk import walk
 
 
 @dataclass
@@ -83,7 +84,7 @@ class Conditions:
         self.result.issues.append(Issue(reason, message, node, fatal))
 
     def _holds_data(self, node: ast.expr) -> bool:
-        return any(id(n) in self.data for n in ast.walk(node))
+        return any(id(n) in self.data for n in walk(node))
 
     def _source(self, node: ast.expr) -> str:
         return one_line(self.site.source(node))
@@ -188,7 +189,7 @@ class Conditions:
         if any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops):
             self._issue("unsupported", f"`{text}` looks a value up", node)
             return text
-        if any(d.kind == "read" for n in ast.walk(node) if (d := self.data.get(id(n))) is not None):
+        if any(d.kind == "read" for n in walk(node) if (d := self.data.get(id(n))) is not None):
             message = f"`{text}` compares a number read to the host, in double precision"
             self._issue("host-value", message, node)
             return text
@@ -261,7 +262,7 @@ class Conditions:
         if not self._holds_data(node):
             self._issue("unsupported", f"`{self._source(node)}` is no test on a tensor", node)
             return self._source(node)
-        if any(d.kind == "read" for n in ast.walk(node) if (d := self.data.get(id(n))) is not None):
+        if any(d.kind == "read" for n in walk(node) if (d := self.data.get(id(n))) is not None):
             self._issue("host-value", f"`{self._source(node)}` reads a value to the host", node)
         if self._value(node).array:
             self._issue("unsupported", f"`{self._source(node)}` is a numpy array", node)

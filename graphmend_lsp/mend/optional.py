@@ -16,7 +16,7 @@ from graphmend_lsp.flow.values import Kind, Null, Value
 from graphmend_lsp.mend import scope
 from graphmend_lsp.mend.base import Site
 from graphmend_lsp.model.module import FunctionInfo
-from graphmend_lsp.model.walk import own_nodes
+from graphmend_lsp.model.walk import own_nodes, walk
 
 
 @dataclass(frozen=True)
@@ -126,10 +126,10 @@ def _asked(site: Site, test: ast.expr) -> set[str]:
     parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
     found: set[str] = set()
     for part in parts:
-        if any(id(node) in data for node in ast.walk(part)):
+        if any(id(node) in data for node in walk(part)):
             first = part.values[0] if isinstance(part, ast.BoolOp) else part
             return found | dereferenced([first])
-        found |= {node.id for node in ast.walk(part) if isinstance(node, ast.Name)}
+        found |= {node.id for node in walk(part) if isinstance(node, ast.Name)}
     return found
 
 
@@ -137,7 +137,7 @@ def dereferenced(nodes: Iterable[ast.AST]) -> set[str]:
     """Names of which something is computed that fails for None."""
     found: set[str] = set()
     for root in nodes:
-        for node in ast.walk(root):
+        for node in walk(root):
             if isinstance(node, (ast.Attribute, ast.Subscript)):
                 found |= _names([node.value])
             elif isinstance(node, ast.BinOp):
@@ -164,7 +164,7 @@ def _asked_before(site: Site) -> set[str]:
         earlier = block[: next((i for i, s in enumerate(block) if s is node), 0)]
         parent = scope.parent_of(site.function, node)
         tests = [s.test for s in (*earlier, parent) if isinstance(s, (ast.If, ast.Assert, ast.While))]
-        found |= {n.id for test in tests for n in ast.walk(test) if isinstance(n, ast.Name)}
+        found |= {n.id for test in tests for n in walk(test) if isinstance(n, ast.Name)}
         found |= dereferenced(s for s in earlier if isinstance(s, _SIMPLE))
         node = parent
     return found

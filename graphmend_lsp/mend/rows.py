@@ -15,7 +15,7 @@ from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.values import UNKNOWN, Kind, Value
 from graphmend_lsp.mend.base import Draft, ExpressionReplacement, Site
 from graphmend_lsp.mend.numbers import Uses
-from graphmend_lsp.mend.scope import parameters
+from graphmend_lsp.mend.scope import parameters, writes
 from graphmend_lsp.model.module import FunctionInfo
 from graphmend_lsp.model.walk import children, last_name, own_nodes, walk
 
@@ -129,22 +129,17 @@ def _loop(site: Site) -> ast.For | None:
     """The loop whose row the number at fault comes from."""
     node, test = site.event.node, site.event.test
     faults = [datum.node for datum in test.data] if test is not None else [node]
-    names = {inner.id for fault in faults for inner in ast.walk(fault) if isinstance(inner, ast.Name)}
+    names = {inner.id for fault in faults for inner in walk(fault) if isinstance(inner, ast.Name)}
     around = [each for each in site.event.context.loops if isinstance(each, ast.For)]
     for loop in reversed(around):
-        given = {inner.id for inner in ast.walk(loop.target) if isinstance(inner, ast.Name)}
+        given = {inner.id for inner in walk(loop.target) if isinstance(inner, ast.Name)}
         if _rows(loop.iter) is not None and (names & given or names & _set_in(loop)):
             return loop
     return None
 
 
 def _set_in(loop: ast.For) -> set[str]:
-    return {
-        inner.id
-        for stmt in loop.body
-        for inner in ast.walk(stmt)
-        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
-    }
+    return {name for stmt in loop.body for name in writes(stmt)}
 
 
 def _rows(node: ast.expr) -> ast.Name | None:

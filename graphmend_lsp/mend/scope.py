@@ -233,9 +233,9 @@ def _use_in(stmt: ast.stmt, name: str) -> str | None:
 def _read_by_closures(function: FunctionInfo) -> set[str]:
     """Names that functions and lambdas defined inside read: when they run is not known."""
     found: set[str] = set()
-    for node in ast.walk(function.node):
+    for node in walk(function.node):
         if node is not function.node and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            found |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+            found |= {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     return found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from graphmend_lsp.mend.base import ExpressionReplacement, Replacement, Site
 from graphmend_lsp.mend.layout import flat, reindent
+from graphmend_lsp.model.walk import walk
 from graphmend_lsp.text import split_lines
 
 _ATOMS = (
@@ -82,8 +83,8 @@ def renamed(site: Site, node: ast.expr, mapping: Mapping[str, str]) -> str | Non
     None where a name stands inside an f-string, whose parts have no reliable positions.
     """
     cuts = [(name, mapping[name.id]) for name in free_names(node) if name.id in mapping and mapping[name.id] != name.id]
-    if cuts and any(isinstance(n, ast.JoinedStr) for n in ast.walk(node)):
-        inside = {id(n) for joined in ast.walk(node) if isinstance(joined, ast.JoinedStr) for n in ast.walk(joined)}
+    if cuts and any(isinstance(n, ast.JoinedStr) for n in walk(node)):
+        inside = {id(n) for joined in walk(node) if isinstance(joined, ast.JoinedStr) for n in walk(joined)}
         if any(id(name) in inside for name, _ in cuts):
             return None
     return one_line(replaced(site, node, cuts))
@@ -130,7 +131,7 @@ def free_names(node: ast.expr) -> list[ast.Name]:
                 found.append(item)
             continue
         if isinstance(item, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
-            bound |= {n.id for g in item.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+            bound |= {n.id for g in item.generators for n in walk(g.target) if isinstance(n, ast.Name)}
         elif isinstance(item, ast.Lambda):
             args = item.args
             bound |= {a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs)}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 _NO_NODES = frozenset(
@@ -60,8 +61,13 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
                 todo.append(value)
 
 
-def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes inside a function, those of functions and classes nested in it excluded."""
+@lru_cache(maxsize=512)
+def own_nodes(node: ast.AST) -> tuple[ast.AST, ...]:
+    """All nodes inside a function, those of functions and classes nested in it excluded, in no particular order.
+
+    Kept for the functions that were asked for last: proofs about one finding ask again and again.
+    """
+    found: list[ast.AST] = []
     if isinstance(node, ast.Lambda):
         todo: list[ast.AST] = [node.body]
     else:
@@ -69,7 +75,7 @@ def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
     fields = CHILD_FIELDS
     while todo:
         item = todo.pop()
-        yield item
+        found.append(item)
         if isinstance(item, _SCOPES):
             continue
         for name in fields[item.__class__]:
@@ -78,6 +84,7 @@ def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
                 todo += [part for part in value if isinstance(part, _Node)]
             elif isinstance(value, _Node):
                 todo.append(value)
+    return tuple(found)
 
 
 def last_name(node: ast.expr) -> str:

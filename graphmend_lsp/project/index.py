@@ -18,7 +18,7 @@ from graphmend_lsp.model.program import Caller, Mention
 from graphmend_lsp.model.regions import NOT_IN_FORWARD
 from graphmend_lsp.project import files, layout, store
 from graphmend_lsp.project.discover import discover, is_file, is_folder
-from graphmend_lsp.project.summary import Summary, Unit, summarise
+from graphmend_lsp.project.summary import Blocks, Summary, Unit, summarise
 
 MAX_FILES = 6000
 """Of a larger project only so many files, in order of path, are seen."""
@@ -52,6 +52,8 @@ class Index:
         """Whether only the files in the folder itself and the packages directly in it belong to the project."""
         self._rows: dict[str, store.Row] | None = None
         self._buffers: dict[str, tuple[str, Summary]] = {}
+        self._blocks: dict[str, Blocks] = {}
+        """What the parts of each buffer mention: an edit changes few of them."""
         self._until = 0.0
         """When the listing is to be made again, as ``time.monotonic`` counts; 0 for now."""
         self._held = False
@@ -110,13 +112,14 @@ class Index:
         changed = False
         for path in [p for p in self._buffers if p not in overlay]:
             del self._buffers[path]
+            self._blocks.pop(path, None)
             changed = True
         rows = self._rows or {}
         for path, text in overlay.items():
             known = self._buffers.get(path)
             if path not in rows or (known is not None and known[0] is text):
                 continue
-            summary = _summary(path, text)
+            summary = _summary(path, text, self._blocks.setdefault(path, {}))
             before = known[1] if known is not None else rows[path][2]
             self._buffers[path] = (text, summary)
             changed = changed or not self._follow(path, before, summary)
@@ -204,9 +207,9 @@ class _Names:
         return self._start[folder] + stem
 
 
-def _summary(path: str, text: str) -> Summary:
+def _summary(path: str, text: str, known: Blocks | None = None) -> Summary:
     module, is_package = layout.module_name(path)
-    return summarise(text, module, is_package)
+    return summarise(text, module, is_package, known)
 
 
 def _same_outline(a: Summary, b: Summary) -> bool:

@@ -20,6 +20,7 @@ from graphmend_lsp.mend import effects, scope
 from graphmend_lsp.mend.legality import Issue
 from graphmend_lsp.mend.sources import operand, renamed
 from graphmend_lsp.mend.where.plan import Writer
+from graphmend_lsp.model.walk import walk
 
 _SYMBOLS: dict[type[ast.operator], str] = {
     ast.Add: "+",
@@ -65,7 +66,7 @@ class Arms(Writer):
         self.before = before
         self.counts = {}
         for stmt in (*node.body, *node.orelse):
-            for item in ast.walk(stmt):
+            for item in walk(stmt):
                 if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
                     self.counts[item.id] = self.counts.get(item.id, 0) + 1
 

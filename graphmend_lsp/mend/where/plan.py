@@ -18,6 +18,7 @@ from graphmend_lsp.mend.optional import Optional, dereferenced, is_loose, option
 from graphmend_lsp.mend.sources import one_line
 from graphmend_lsp.mend.spelling import runtime_name, torch_name
 from graphmend_lsp.mend.where.history import History
+from graphmend_lsp.model.walk import walk
 
 
 @dataclass
@@ -96,7 +97,7 @@ class Writer:
         elif loose:
             made.exact = False
         if isinstance(node, ast.BoolOp):
-            holding = [v for v in node.values if any(d.node is n for n in ast.walk(v) for d in data)]
+            holding = [v for v in node.values if any(d.node is n for n in walk(v) for d in data)]
             for part in holding[1:]:
                 self._may_be_none(part)
         self.plan.issues.extend(made.issues)

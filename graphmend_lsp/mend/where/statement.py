@@ -16,6 +16,7 @@ from graphmend_lsp.mend.where.endings import Ending
 from graphmend_lsp.mend.where.inplace import InPlace
 from graphmend_lsp.mend.where.plan import Plan
 from graphmend_lsp.mend.where.returns import ENDED, Returns
+from graphmend_lsp.model.walk import walk
 from graphmend_lsp.rules.base import raises_only
 
 
@@ -113,10 +114,10 @@ class _Statement(InPlace, Returns):
                 refuse("unbound-name", f"`{self.short(stmt)}` unbinds a name on one path", stmt)
             elif isinstance(stmt, ast.Assert):
                 refuse("may-raise", f"`{self.short(stmt)}` is checked only if the branch is taken", stmt)
-            elif any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in ast.walk(stmt)) and isinstance(stmt, ast.Expr):
+            elif any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in walk(stmt)) and isinstance(stmt, ast.Expr):
                 refuse("control-flow", "the branch decides what is yielded", stmt)
                 refuse("shape", "the number of yielded values depends on the data", stmt)
-            elif any(isinstance(n, ast.NamedExpr) for n in ast.walk(stmt)) and not isinstance(stmt, ast.If):
+            elif any(isinstance(n, ast.NamedExpr) for n in walk(stmt)) and not isinstance(stmt, ast.If):
                 refuse("unsupported", f"`{self.short(stmt)}` binds a name inside an expression", stmt)
 
     # -- assignments -------------------------------------------------------------------------------
