@@ -8,18 +8,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from graphmend_lsp.project.cache import cache_folder
-from graphmend_lsp.project.summary import Summary
+from graphmend_lsp.project.summary import Outline, Summary, Unit, decode_units, encode_units
 
-_NAME = "index-5.sqlite"
+_NAME = "index-6.sqlite"
 """The number changes with the form of what is stored."""
 _WAIT = 2.0
 """Seconds to wait for another process that is writing."""
-Row = tuple[int, int, Summary]
-"""Modification time in ns, size in bytes, summary."""
+_MOST_ASKED = 500
+"""Paths in one question: SQLite allows no more than 999 values in some versions."""
+Row = tuple[int, int, Outline]
+"""Modification time in ns, size in bytes, outline."""
 
 
 _KEPT = [True]
@@ -41,21 +43,40 @@ def load(root: str) -> dict[str, Row]:
         return found
     low, high = os.path.join(root, ""), os.path.join(root, "")[:-1] + chr(ord(os.sep) + 1)
     for path, mtime, size, data in _run(
-        "SELECT path, mtime, size, data FROM files WHERE path >= ? AND path < ?", low, high
+        "SELECT path, mtime, size, outline FROM files WHERE path >= ? AND path < ?", low, high
     ):
         try:
-            seal, _, body = data.partition(" ")
-            if seal != _seal(path, mtime, size, body):
-                continue
-            found[path] = (mtime, size, Summary.decode(json.loads(body)))
+            found[path] = (mtime, size, Outline.decode(_opened(path, mtime, size, data)))
         except (ValueError, TypeError, LookupError, AttributeError):  # not what we have written
             continue
     return found
 
 
-def save(rows: Iterable[tuple[str, Row]], gone: Iterable[str]) -> None:
-    """Store new and changed files; drop those that are gone."""
-    changed = [(path, row[0], row[1], _sealed(path, row)) for path, row in rows if _storable(path)]
+def load_units(paths: Iterable[str], rows: Mapping[str, Row]) -> dict[str, tuple[Unit, ...]]:
+    """The parts of files, as they are stored of the state that the rows tell."""
+    found: dict[str, tuple[Unit, ...]] = {}
+    asked = [path for path in paths if path in rows and _storable(path)]
+    for start in range(0, len(asked), _MOST_ASKED):
+        some = asked[start : start + _MOST_ASKED]
+        marks = ",".join("?" * len(some))
+        question = f"SELECT path, mtime, size, units FROM files WHERE path IN ({marks})"
+        for path, mtime, size, data in _run(question, *some):
+            try:
+                if rows[path][:2] == (mtime, size):
+                    found[path] = decode_units(_opened(path, mtime, size, data))
+            except (ValueError, TypeError, LookupError, AttributeError):
+                continue
+    return found
+
+
+def save(rows: Iterable[tuple[str, int, int, Summary]], gone: Iterable[str]) -> None:
+    """Store new and changed files (path, modification time, size, summary); drop those that are gone."""
+    changed = [
+        (path, mtime, size, _sealed(path, mtime, size, made.outline.encode()), _sealed(path, mtime, size, units))
+        for path, mtime, size, made in rows
+        if _storable(path)
+        for units in (encode_units(made.units),)
+    ]
     lost = [(path,) for path in gone if _storable(path)]
     if not (changed or lost) or not _KEPT[0]:
         return
@@ -63,13 +84,25 @@ def save(rows: Iterable[tuple[str, Row]], gone: Iterable[str]) -> None:
         os.makedirs(cache_folder(), exist_ok=True)
     except OSError:
         return
-    _run("REPLACE INTO files VALUES (?, ?, ?, ?)", many=changed)
+    _run("REPLACE INTO files VALUES (?, ?, ?, ?, ?)", many=changed)
     _run("DELETE FROM files WHERE path = ?", many=lost)
 
 
-def _sealed(path: str, row: Row) -> str:
-    body = json.dumps(row[2].encode())
-    return f"{_seal(path, row[0], row[1], body)} {body}"
+def _sealed(path: str, mtime: int, size: int, data: list[object]) -> str:
+    body = json.dumps(data)
+    return f"{_seal(path, mtime, size, body)} {body}"
+
+
+def _opened(path: str, mtime: int, size: int, data: str) -> list[object]:
+    """What was sealed.
+
+    Raises:
+        ValueError: it is not as it was.
+    """
+    seal, _, body = data.partition(" ")
+    if seal != _seal(path, mtime, size, body):
+        raise ValueError("not what was written")
+    return json.loads(body)
 
 
 def _seal(path: str, mtime: int, size: int, body: str) -> str:
@@ -104,7 +137,8 @@ def _run(statement: str, *values: str, many: list[Any] | None = None) -> list[An
         try:
             with connection:
                 connection.execute(
-                    "CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, mtime INTEGER, size INTEGER, data TEXT)"
+                    "CREATE TABLE IF NOT EXISTS files "
+                    "(path TEXT PRIMARY KEY, mtime INTEGER, size INTEGER, outline TEXT, units TEXT)"
                 )
                 if many is not None:
                     connection.executemany(statement, many)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from zlib import crc32
 
 _IMPORT = re.compile(
     r"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|(?:[^\n\\#;]|\\\r?\n)+)|^[ \t]*import[ \t]+([^\n#;]+)", re.M
@@ -55,13 +56,14 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """One file.
+class Outline:
+    """One file without its parts.
 
     ``imports`` are pairs of the local name and the absolute dotted target, ``stars`` the modules of
     ``from module import *``; ``compiles`` says whether it may compile or export anything itself, ``torch`` whether
     it names torch.  ``bases`` holds for each class the names between its parentheses, separated by spaces, and for each
-    alias (``Layer = other.Block``) the names in it.
+    alias (``Layer = other.Block``) the names in it.  ``count`` is how many parts there are, ``words`` a Bloom filter
+    over the names that they mention.
     """
 
     module: str
@@ -70,29 +72,81 @@ class Summary:
     compiles: bool
     torch: bool
     bases: tuple[tuple[str, str], ...]
-    units: tuple[Unit, ...]
+    count: int
+    words: bytes
+
+    def may_mention(self, word: int) -> bool:
+        """Whether a part may mention the name of this hash (``word_hash``): right wherever it says no."""
+        size = len(self.words) * 8
+        first, second = word % size, (word >> 16) % size
+        return bool(self.words[first >> 3] >> (first & 7) & 1 and self.words[second >> 3] >> (second & 7) & 1)
 
     def encode(self) -> list[object]:
         """Plain data for ``json``."""
-        units = [[unit.qualname, unit.names] for unit in self.units]
         imports, bases = [list(pair) for pair in self.imports], [list(pair) for pair in self.bases]
-        return [self.module, imports, list(self.stars), self.compiles, self.torch, bases, units]
+        words = self.words.hex()
+        return [self.module, imports, list(self.stars), self.compiles, self.torch, bases, self.count, words]
 
     @classmethod
-    def decode(cls, data: list[object]) -> Summary:
+    def decode(cls, data: list[object]) -> Outline:
         """The opposite of ``encode``.
 
         Raises:
             ValueError, TypeError: not what ``encode`` made.
         """
-        module, imports, stars, compiles, torch, bases, units = data
+        module, imports, stars, compiles, torch, bases, count, words = data
         if not (isinstance(module, str) and isinstance(compiles, bool) and isinstance(torch, bool)):
-            raise ValueError("not a summary")
+            raise ValueError("not an outline")
+        if not (isinstance(count, int) and isinstance(words, str) and words):
+            raise ValueError("not an outline")
         pairs: list[tuple[str, str]] = [(str(local), str(target)) for local, target in imports]  # type: ignore[attr-defined]
         known: list[tuple[str, str]] = [(str(name), str(names)) for name, names in bases]  # type: ignore[attr-defined]
-        made = [Unit(str(qualname), str(names)) for qualname, names in units]  # type: ignore[attr-defined]
         whole = tuple(str(star) for star in stars)  # type: ignore[attr-defined]
-        return cls(module, tuple(pairs), whole, compiles, torch, tuple(known), tuple(made))
+        return cls(module, tuple(pairs), whole, compiles, torch, tuple(known), count, bytes.fromhex(words))
+
+
+def word_hash(name: str) -> int:
+    """The hash of a name in ``Outline.words``, the same in every process."""
+    return crc32(name.encode("utf-8", "surrogatepass"))
+
+
+_FEWEST_BITS = 256
+_BITS_A_WORD = 8
+"""With two bits set for each name, about one name in twenty that is not there seems to be."""
+
+
+def _words_of(units: tuple[Unit, ...]) -> bytes:
+    names = {name for unit in units for name in unit.names.split()}
+    size = _FEWEST_BITS
+    while size < _BITS_A_WORD * len(names):
+        size *= 2
+    found = bytearray(size // 8)
+    for word in map(word_hash, names):
+        for at in (word % size, (word >> 16) % size):
+            found[at >> 3] |= 1 << (at & 7)
+    return bytes(found)
+
+
+def encode_units(units: tuple[Unit, ...]) -> list[object]:
+    """Plain data for ``json``."""
+    return [[unit.qualname, unit.names] for unit in units]
+
+
+def decode_units(data: list[object]) -> tuple[Unit, ...]:
+    """The opposite of ``encode_units``.
+
+    Raises:
+        ValueError, TypeError: not what it made.
+    """
+    return tuple(Unit(str(qualname), str(names)) for qualname, names in data)  # type: ignore[misc]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One file with its parts."""
+
+    outline: Outline
+    units: tuple[Unit, ...]
 
 
 Blocks = dict[str, str]
@@ -129,7 +183,8 @@ def summarise(text: str, module: str, is_package: bool, known: Blocks | None = N
         known.clear()
         known.update(named.asked)
     found = tuple(dict.fromkeys(imports))
-    return Summary(module, found, tuple(dict.fromkeys(stars)), compiles, torch, bases, units)
+    whole = tuple(dict.fromkeys(stars))
+    return Summary(Outline(module, found, whole, compiles, torch, bases, len(units), _words_of(units)), units)
 
 
 def _may_compile(text: str) -> bool:

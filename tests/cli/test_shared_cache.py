@@ -70,13 +70,14 @@ WRITER = """
 import sys
 from graphmend_lsp.hook.cache import Blobs
 from graphmend_lsp.project import store
-from graphmend_lsp.project.summary import Summary, Unit
+from graphmend_lsp.project.summary import Outline, Summary, Unit
 units = [(Unit("f", f" {n} " * 200),) for n in range(400)]
-rows = {f"/tree/{n}.py": (n, n, Summary("m", (), (), False, True, (), made)) for n, made in enumerate(units)}
+outline = Outline("m", (), (), False, True, (), 1, bytes(1))
+rows = [(f"/tree/{n}.py", n, n, Summary(outline, made)) for n, made in enumerate(units)]
 blobs = Blobs("check")
 print(flush=True)
 while True:
-    store.save(rows.items(), ())
+    store.save(rows, ())
     for number in range(50):
         blobs.save(f"{number:02}", b"%d" % number * 20_000)
 """
@@ -96,7 +97,9 @@ def test_killed_while_writing(cache: Path) -> None:
         process.send_signal(signal.SIGKILL)
         process.communicate()
         rows = store.load("/tree")
-        assert all(row[2].units[0].names == f" {row[0]} " * 200 for row in rows.values())
+        units = store.load_units(rows, rows)
+        assert units.keys() == rows.keys()
+        assert all(units[path][0].names == f" {row[0]} " * 200 for path, row in rows.items())
         for number in range(50):
             found = Blobs("check").load(f"{number:02}")
             assert found in (None, b"%d" % number * 20_000)

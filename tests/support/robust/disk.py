@@ -127,7 +127,8 @@ def _other_rows(path: Path) -> None:
         return
     with sqlite3.connect(path) as connection:
         for number, data in enumerate(("", "null", "[]", "[[]]", "{}", '"x"', "[1, 2, 3]", "{" * 5000)):
-            connection.execute("UPDATE files SET data = ? WHERE rowid % 8 = ?", (data, number))
+            connection.execute("UPDATE files SET outline = ? WHERE rowid % 16 = ?", (data, number))
+            connection.execute("UPDATE files SET units = ? WHERE rowid % 16 = ?", (data, number + 8))
     connection.close()
 
 
