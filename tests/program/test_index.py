@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from graphmend_lsp.check import check
 from graphmend_lsp.project import layout
 from graphmend_lsp.project.index import Index
 from graphmend_lsp.project.program import DiskProgram
+from graphmend_lsp.project.summary import summarise, word_hash
 
 LAYERS = """
 import torch
@@ -179,3 +181,33 @@ def test_a_helper_beside_its_script_is_judged_by_it(root: Path) -> None:
     program = DiskProgram([str(root)]).for_file(str(helper))
     (finding,) = check(helper.read_text(), str(helper), program=program).findings
     assert finding.code == "GM201"
+
+
+@pytest.mark.parametrize("loss", ["nothing", "the store", "its parts", "a part"])
+def test_parts_that_are_not_stored_any_more_are_read_again(
+    root: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, loss: str
+) -> None:
+    cache = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("GRAPHMEND_CACHE_DIR", str(cache))
+    Index(str(root)).prepare()
+    index = Index(str(root))
+    index.prepare()
+    (store,) = cache.glob("*.sqlite")
+    if loss == "the store":
+        store.unlink()
+    elif loss != "nothing":
+        with sqlite3.connect(store) as connection:
+            where = "" if loss == "its parts" else "WHERE path LIKE '%user.py'"
+            connection.execute(f"UPDATE files SET units = 'x' {where}")
+        connection.close()
+    index.hold()
+    assert callers(index, root) == [("user", "Net.forward", "gate")]
+
+
+def test_names_that_are_told_apart_by_a_filter() -> None:
+    """A file is never passed over that mentions the name; few others are looked at."""
+    names = [f"{word}_{number}" for word in ("layer", "größe", "forward") for number in range(700)]
+    outline = summarise("".join(f"def {name}(x):\n    return {name}_in(x)\n" for name in names), "m", False).outline
+    assert all(outline.may_mention(word_hash(f"{name}_in")) for name in names)
+    assert sum(outline.may_mention(word_hash(f"{name}_out")) for name in names) < 0.15 * len(names)
+    assert not any(summarise("", "m", False).outline.may_mention(word_hash(name)) for name in names)
