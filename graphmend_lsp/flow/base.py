@@ -65,6 +65,10 @@ class Base:
         """A call whose result and effects are of no interest."""
         self.eager = False
         """The code runs outside the compiled region: at the level of a module, in a constructor."""
+        self.constructs = False
+        """A constructor that runs in the compiled region: what is set on ``self`` is nobody else's yet."""
+        self.given_up = False
+        """TorchDynamo has left the constructor of a module and does not come back to it."""
         self.kept: Slice | None = None
         """The statements to interpret, where only the function's result is of interest (``flow/slices.py``)."""
         self.called_to_learn = False
@@ -74,7 +78,7 @@ class Base:
     @property
     def learns(self) -> bool:
         """Whether the code is run to learn what it leaves behind: nothing that happens in it is reported."""
-        return self.eager or self.called_to_learn or self.self_stores is not None
+        return self.eager or self.called_to_learn or (self.self_stores is not None and not self.constructs)
 
     # -- places ----------------------------------------------------------------------------------
 
@@ -98,7 +102,7 @@ class Base:
         value: Value | None = None,
         test: Test | None = None,
     ) -> None:
-        if self.state.dead or self.called_to_learn:
+        if self.state.dead or self.called_to_learn or self.given_up:
             return
         self.events[kind, id(node)] = Event(
             kind,
@@ -121,6 +125,14 @@ class Base:
             self.emit("deliberate", node, name=name)
         elif untraceable(name, self.engine.release) is not None:
             self.emit("build" if host.builds(name) else "host", node, name=name)
+            if host.builds(name):
+                self.has_built()
+
+    def has_built(self) -> None:
+        """Parameters were made: a constructor of a module is run by Python from here on (measured, 2.13)."""
+        self.facts.builds = True
+        cls = self.function.cls
+        self.given_up = self.given_up or (self.constructs and cls is not None and self.engine.is_module(cls))
 
     def datum(self, kind: EventKind, node: ast.expr, value: Value, at: ast.expr | None = None) -> None:
         """A data-dependent test inside an expression: part of the surrounding test, or an event."""

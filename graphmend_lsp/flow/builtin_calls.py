@@ -360,7 +360,7 @@ class Builtins(Methods):
         last = name.rpartition(".")[2]
         if not arrays:
             made = last in host.ARRAY_MAKERS or last in host.ARRAY_FUNCTIONS
-            if self.eager or self.self_stores is not None:
+            if self.learns:
                 why = self.why(node, f"`{short(self.source(node))}` is a numpy array") if made else None
                 return Value(Kind.PYTHON, dtype="ndarray", why=why) if made else PYTHON
             if not made:

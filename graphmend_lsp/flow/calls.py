@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from graphmend_lsp.flow import host
 from graphmend_lsp.flow.builtin_calls import Builtins
 from graphmend_lsp.flow.call_base import Arguments
 from graphmend_lsp.flow.values import (
@@ -144,7 +145,26 @@ class Calls(Builtins):
         if not self.engine.is_record(cls):
             for value in arguments.all():
                 self.flow("call", value, node)
-            return self.engine.instance(cls)
+            made = self.engine.instance(cls)
+            self._run_constructor(cls, made, arguments, node)
+            return made
+        made = self._record_of(cls, arguments)
+        self._run_constructor(cls, made, arguments, node)
+        return made
+
+    def _run_constructor(self, cls: ClassInfo, made: Value, arguments: Arguments, node: ast.Call) -> None:
+        """What the code that sets up an object does, where the compiled region makes it."""
+        if self.learns or node is self.discarded or self.engine.is_exception(cls):
+            return
+        method = self.engine.method(cls, "__init__")
+        if method is None and self.engine.is_record(cls):
+            method, arguments = self.engine.method(cls, "__post_init__"), Arguments([], {}, True)
+        if method is None or method.cls is None or method.cls.name in host.TRACED_RECORDS:
+            return
+        self.project_call(Closure(method, made), arguments, node)
+
+    def _record_of(self, cls: ClassInfo, arguments: Arguments) -> Value:
+        """A record with what it is given."""
         fields = self.engine.record_fields(cls)
         keys = dict(zip(fields, arguments.values, strict=False)) | arguments.keywords
         if not fields:

@@ -113,6 +113,11 @@ class Classes(Names):
             self._is_module[cls] = known
         return known
 
+    def is_exception(self, cls: ClassInfo) -> bool:
+        """Whether a class derives from an exception of Python."""
+        last = self.mro(cls)[-1]
+        return isinstance(last, str) and last.endswith(("Exception", "Error", "Warning", "Interrupt", "Exit"))
+
     def torch_base(self, cls: ClassInfo) -> str | None:
         """The ``torch.nn`` class whose forward a class without its own uses."""
         for item in self.mro(cls)[1:]:

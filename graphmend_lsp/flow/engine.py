@@ -173,7 +173,7 @@ class Engine(Classes):
         if function.name in host.COMPILING_NAMES and not values and not keywords:
             return _compiling(function.name)
         if self.is_opaque(function):
-            if self.is_disabled(function) and not caller.eager and caller.self_stores is None:
+            if self.is_disabled(function) and not caller.learns:
                 caller.emit("deliberate", node, name=function.name)
             for value in (*values, *keywords.values()):
                 caller.flow("call", value, node)
@@ -238,6 +238,8 @@ class Engine(Classes):
         caller.called(node, facts)
         if facts.growing:
             growth.passed_on(caller, node, facts)
+        if facts.builds:
+            caller.has_built()
         caller.facts.effects = caller.facts.effects or facts.effects
         caller.facts.random = caller.facts.random or facts.random
         caller.facts.raises = caller.facts.raises or facts.raises
@@ -325,6 +327,9 @@ class Engine(Classes):
             if learn:
                 interpreter.called_to_learn = True
                 interpreter.kept = slice_of(function.node)
+            elif function.cls is not None and function.name in host.CONSTRUCTORS:
+                interpreter.constructs = True
+                interpreter.self_stores = {}
             self._memo[key] = interpreter.run()
             if learn or not self.loader.is_own(function.module):
                 facts.values, facts.branches = {}, {}  # nothing there is ever mended, and they are most of the memory

@@ -194,6 +194,8 @@ class Facts:
     mutates: set[str] = field(default_factory=set[str])
     """Parameters written in place."""
     raises: bool = False
+    builds: bool = False
+    """Makes parameters, here or in a constructor it calls."""
     callees: list[Facts] = field(default_factory=list["Facts"])
     calls: dict[int, Facts] = field(default_factory=dict[int, "Facts"])
     """What each call used: Facts of the callee by ``id`` of the call's node (the last pass over a loop wins)."""

@@ -183,6 +183,12 @@ CHECKS = frozenset(
 )
 
 
+CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
+"""Methods that set up an object."""
+TRACED_RECORDS = frozenset({"ModelOutput"})
+"""Records of libraries whose own set-up TorchDynamo traces as a whole."""
+
+
 def builds(name: str) -> bool:
     """Whether an untraceable call makes parameters, layers, classes or gradients."""
     made = name.startswith("torch.nn.") and not name.endswith(".forward")

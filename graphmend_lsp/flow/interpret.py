@@ -98,7 +98,7 @@ class Interpreter(Calls):
     # -- simple statements -----------------------------------------------------------------------
 
     def _expression(self, stmt: ast.Expr) -> None:
-        if self.self_stores is not None or self.called_to_learn:
+        if self.called_to_learn or (self.self_stores is not None and not self.constructs):
             self.discarded = stmt.value  # run to learn what is left behind: not for what other functions do
         self.eval(stmt.value)
 
@@ -179,6 +179,8 @@ class Interpreter(Calls):
         owner = self.eval(target.value)
         if isinstance(target.value, ast.Name) and target.value.id == "self" and self.self_stores is not None:
             self.set_on_self(target.attr, growth.kept_kind(self, target, value))
+            if self.constructs:
+                self.flow("store", value, target)
             return
         if owner.kind is Kind.TENSOR:
             if target.attr == "requires_grad" or self.computed(owner):

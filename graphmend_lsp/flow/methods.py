@@ -109,7 +109,7 @@ class Methods(TorchCalls):
         In compiled code ``x.any()`` of such a value is as good as an annotation.  An attribute of ``self`` of
         which nothing is known is more often configuration.
         """
-        if self.eager or self.self_stores is not None:
+        if self.learns:
             return False
         deep = False
         todo = [node]
