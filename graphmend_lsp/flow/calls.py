@@ -161,7 +161,10 @@ class Calls(Builtins):
             method, arguments = self.engine.method(cls, "__post_init__"), Arguments([], {}, True)
         if method is None or method.cls is None or method.cls.name in host.TRACED_RECORDS:
             return
+        written, writes = self.state.written, self.facts.writes
         self.project_call(Closure(method, made), arguments, node)
+        if method.module is not self.module:  # where libraries set up their objects, they are taken to write no others
+            self.state.written, self.facts.writes = written, writes
 
     def _record_of(self, cls: ClassInfo, arguments: Arguments) -> Value:
         """A record with what it is given."""
