@@ -113,6 +113,8 @@ class Calls(Builtins):
         for item in order:
             if isinstance(item, ClassInfo) and name in item.methods:
                 method = item.methods[name]
+                if name == "__init__" and receiver is not None and self.self_stores is not None and arguments.exact:
+                    self._base_made(method, receiver, arguments)
                 static = "builtins.staticmethod" in method.decorator_names()
                 return self.project_call(Closure(method, None if static else receiver), arguments, node)
         if name in ("__init__", "train", "eval", "apply", "to", "__init_subclass__", "__post_init__"):
@@ -123,6 +125,12 @@ class Calls(Builtins):
                 return self.layer_call(base, Value(Kind.MODULE, ref=base), arguments, node)
             return self.module_output(arguments, node)
         return self.unknown_call(arguments, node)
+
+    def _base_made(self, method: FunctionInfo, receiver: Value, arguments: Arguments) -> None:
+        """A constructor calls that of its base: it sets what that one sets."""
+        left = self.engine.left_by(method, receiver, arguments.values, arguments.keywords, self.function)
+        for attribute, value in left.items():
+            self.set_on_self(attribute, value)
 
     def _receiver(self, made: ast.Call) -> tuple[ClassInfo | None, Value | None]:
         """The class and the object of ``super()`` or ``super(Class, self)``."""
@@ -145,7 +153,8 @@ class Calls(Builtins):
         if not self.engine.is_record(cls):
             for value in arguments.all():
                 self.flow("call", value, node)
-            made = self.engine.instance(cls)
+            given, learns = (arguments.values, arguments.keywords), self.learns
+            made = self.engine.made(cls, *given, node, outside=learns) if arguments.exact else self.engine.instance(cls)
             self._run_constructor(cls, made, arguments, node)
             return made
         made = self._record_of(cls, arguments)
@@ -199,7 +208,7 @@ class Calls(Builtins):
             base = self.engine.torch_base(ref)
             if base is None:
                 return self.module_output(arguments, node)
-            ref = base
+            ref, callee = base, changed(callee, keys=None)
         if ref == "torch.nn.Sequential":
             return self._sequential(callee, arguments, node)
         if not isinstance(ref, str):

@@ -53,6 +53,8 @@ class Classes(Names):
         self._mro: dict[ClassInfo, list[ClassInfo | str]] = self.table()
         self._instances: dict[ClassInfo, Value] = self.table()
         self._methods: dict[tuple[ClassInfo, str], FunctionInfo | None] = self.table()
+        self._base_calls: dict[FunctionInfo, frozenset[tuple[FunctionInfo, str]]] = self.table()
+        """Of constructors that give their base's more than configuration: that one, and what it sets for that."""
         self._running = 0
         """How often a method that is being run was asked for what it sets: what follows from that is not kept."""
 
@@ -207,10 +209,11 @@ class Classes(Names):
             return Value(Kind.PYTHON, dtype="bool")
         found: Value | None = None
         declared: Value | None = None
+        known: set[FunctionInfo] = set()
         for item in self.mro(cls):
             if not isinstance(item, ClassInfo):
                 continue
-            for value in self._member_values(item, name):
+            for value in self._member_values(item, name, known):
                 found = value if found is None else join(found, value)
             if name in item.annotations and declared is None:
                 declared = self.annotation(item.annotations[name], item.module)
@@ -223,22 +226,32 @@ class Classes(Names):
             return Value(Kind.UNKNOWN, null=Null.MAYBE, dtype="attribute")
         if found.kind is Kind.UNKNOWN and found.dtype is None:
             found = changed(found, dtype="attribute")
-        return _owned(found, name)
+        return owned(found, name)
 
-    def _member_values(self, cls: ClassInfo, name: str) -> Iterator[Value]:
+    def _member_values(self, cls: ClassInfo, name: str, known: set[FunctionInfo]) -> Iterator[Value]:
+        """What a class says of an attribute; ``known`` are the constructors that a derived one has told of."""
         if name in cls.attributes:
             yield self.evaluate(cls.attributes[name], cls.chunk, cls.module, cls)
         if name in cls.inner:
             yield Value(Kind.CLASS, ref=cls.inner[name])
         setters = self._setters(cls)
-        methods = setters.get(name, ())
+        methods = [*setters.get(name, ())]
+        init = cls.methods.get("__init__")
+        if init is not None and init not in methods and name in self.stores_of(init):
+            methods.append(init)  # set by the constructor of a base, which it calls
         if methods:
-            yield from (stores[name] for m in methods if name in (stores := self.stores_of(m)))
+            asked = (m for m in methods if m not in known)
+            yield from (stores[name] for m in asked if name in (stores := self.stores_of(m)))
+            known.update(base for m in methods for base, told in self._base_calls.get(m, ()) if told == name)
             return
         # Families of attributes: setattr(self, f"layer{i}", ...), and getattr(self, f"layer{i}").
         for other, family in setters.items():
             if (ANY in name or ANY in other) and may_be(name, other):
                 yield from (stores[other] for m in family if other in (stores := self.stores_of(m)))
+
+    def setters(self, cls: ClassInfo, name: str) -> list[FunctionInfo]:
+        """The methods of a class that set an attribute of ``self``."""
+        return self._setters(cls).get(name, [])
 
     def _setters(self, cls: ClassInfo) -> dict[str, list[FunctionInfo]]:
         """For each attribute of ``self``, the methods of the class that set it."""
@@ -329,7 +342,7 @@ def _module_base(name: str) -> bool:
     return last in _MODULE_BASES or (last.endswith("PreTrainedModel") and not last.startswith(("Flax", "TF")))
 
 
-def _owned(value: Value, name: str) -> Value:
+def owned(value: Value, name: str) -> Value:
     """A value read from an attribute: it may have been set to another of its kind since."""
     root = ("attr", name)
     if value.kind is Kind.TENSOR:

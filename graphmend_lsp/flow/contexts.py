@@ -111,7 +111,7 @@ def _signature(value: Value, depth: int = 0) -> Any:
         value.shape == (),
         None if value.elements is None else tuple(_signature(v, depth + 1) for v in value.elements),
         None
-        if value.keys is None or value.kind is Kind.MODULE
+        if value.keys is None or (value.kind is Kind.MODULE and isinstance(ref, str))
         else tuple((k, _signature(v, depth + 1)) for k, v in value.keys.items()),
         None if value.element is None else _signature(value.element, depth + 1),
         tuple(_signature(v, depth + 1) for v in value.options) if value.options else (),

@@ -13,7 +13,8 @@ from typing import Any
 
 from graphmend_lsp.flow import growth, host, parameters, tensors
 from graphmend_lsp.flow.base import Base, known_write
-from graphmend_lsp.flow.classes import MAX_DEPTH, Classes
+from graphmend_lsp.flow.classes import MAX_DEPTH
+from graphmend_lsp.flow.constructed import Constructed
 from graphmend_lsp.flow.contexts import evidence_of, grounded, rebased, rooted, signature_of
 from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.interpret import Interpreter
@@ -52,7 +53,7 @@ class Ids(set[int]):
         return super().__contains__(item) or item in self.beyond
 
 
-class Engine(Classes):
+class Engine(Constructed):
     """Answers the interpreter's questions about everything outside the function at hand."""
 
     def __init__(self, loader: Loader, release: Release = (2, 13)) -> None:

@@ -614,6 +614,8 @@ class Expressions(Narrowing):
             if any(n.rpartition(".")[2] in _PROPERTIES for n in names):
                 return self.engine.invoke(closure, [], {}, node, self)
             return self.engine.decorated(closure, self)
+        if value.keys is not None and name in value.keys:
+            return value.keys[name]
         return self.engine.member(cls, name, value)
 
     def _class_member(self, cls: ClassInfo, name: str) -> Value:

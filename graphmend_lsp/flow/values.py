@@ -80,7 +80,7 @@ class Value:
     elements: tuple[Value, ...] | None = None
     """Elements by position, if they are known one by one."""
     keys: Mapping[str, Value] | None = None
-    """Items of a dict or attributes of a record by name."""
+    """Items of a dict or attributes of a record by name; of another object those that its construction tells of."""
     element: Value | None = None
     """Any element, where positions are not known."""
     dtype: Any = None
@@ -336,6 +336,8 @@ def _join_elements(a: Value, b: Value) -> tuple[Value, ...] | None:
 def _join_keys(a: Value, b: Value) -> Mapping[str, Value] | None:
     if a.keys is b.keys or a.keys is None or b.keys is None:
         return a.keys if a.keys is b.keys else None
+    if not isinstance(a.ref, str) and a.kind in (Kind.MODULE, Kind.INSTANCE):  # attributes that more is known of
+        return {key: join(a.keys[key], b.keys[key]) for key in a.keys if key in b.keys} or None
     if a.kind is Kind.MODULE:  # a constructor's arguments: one that only one of them got is not known
         return {key: join(a.keys.get(key, PYTHON), b.keys.get(key, PYTHON)) for key in {**a.keys, **b.keys}}
     return {key: join(a.keys.get(key, NONE), b.keys.get(key, NONE)) for key in {**a.keys, **b.keys}}
