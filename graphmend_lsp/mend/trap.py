@@ -244,7 +244,7 @@ def _async(site: Site, target: ast.stmt) -> Condition | None:
     if test is None:
         return None
     node = target.test if isinstance(target, (ast.If, ast.Assert)) else None
-    if node is None or (isinstance(target, ast.If) and len(target.body) > 1):
+    if node is None or (isinstance(target, ast.If) and (len(target.body) > 1 or isinstance(target.body[0], ast.If))):
         return None
     condition = Conditions(site, torch, test.data).rewrite(node)
     if condition.issues or condition.before or condition.python:
@@ -284,6 +284,8 @@ def _assert_lines(site: Site, target: ast.stmt, condition: Condition, torch: str
         raised = target.body[-1]
         if isinstance(raised, ast.Raise) and isinstance(raised.exc, ast.Call):
             message = _constant_message(raised.exc.args) or site.source(raised.exc.func)
+        elif isinstance(raised, ast.Assert) and raised.msg is not None:
+            message = _constant_message([raised.msg]) or message
     elif isinstance(target, ast.Assert) and target.msg is not None:
         message = _constant_message([target.msg]) or message
     elif isinstance(target, ast.Expr) and isinstance(target.value, ast.Call):

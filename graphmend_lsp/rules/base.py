@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from graphmend_lsp.flow.events import Event, EventKind
@@ -69,10 +69,38 @@ def origin_of(value: Value | None) -> Why | None:
 
 
 def raises_only(stmt: ast.stmt) -> bool:
-    """Whether an ``if`` guards a ``raise`` and nothing else (building the message is allowed)."""
-    if not isinstance(stmt, ast.If) or not isinstance(stmt.body[-1], ast.Raise):
-        return False
-    return all(isinstance(s, ast.Assign) and _only_names(s) for s in stmt.body[:-1])
+    """Whether an ``if`` guards a ``raise`` and nothing else (building the message, and choosing one, is allowed)."""
+    return isinstance(stmt, ast.If) and _raises(stmt.body) and all(map(_is_harmless, walk_block(stmt.body)))
+
+
+def fails_always(stmt: ast.stmt) -> bool:
+    """``assert False``."""
+    return isinstance(stmt, ast.Assert) and isinstance(stmt.test, ast.Constant) and not stmt.test.value
+
+
+def _raises(block: list[ast.stmt]) -> bool:
+    """Whether every path through a block ends in an exception of its own."""
+    last = block[-1] if block else None
+    if isinstance(last, ast.If):
+        return _raises(last.body) and _raises(last.orelse)
+    return isinstance(last, ast.Raise) or (last is not None and fails_always(last))
+
+
+def walk_block(block: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a block, those inside an ``if`` included."""
+    for stmt in block:
+        yield stmt
+        if isinstance(stmt, ast.If):
+            yield from walk_block(stmt.body)
+            yield from walk_block(stmt.orelse)
+
+
+def _is_harmless(stmt: ast.stmt) -> bool:
+    if isinstance(stmt, ast.Assign):
+        return _only_names(stmt)
+    if isinstance(stmt, (ast.AnnAssign, ast.AugAssign)):
+        return isinstance(stmt.target, ast.Name)
+    return isinstance(stmt, (ast.Raise, ast.If, ast.Pass)) or fails_always(stmt)
 
 
 def _only_names(stmt: ast.Assign) -> bool:

@@ -4,7 +4,8 @@ An assertion on a tensor in a form that breaks the graph.
 
 ## What it does
 Flags `assert` on a tensor's value where the message is not a constant (an f-string breaks even if it formats static
-values only), where the test is `not t`, has `and`/`or` of several tensors, a chained comparison, `any()`/`all()`,
+values only), where the test is `not t` or `a if b else c`, has `and`/`or` of several tensors, a chained comparison,
+`any()`/`all()`,
 `torch.equal`, `torch.allclose` or `.item()`; and `torch._assert`, `torch._check*` with a tensor, or with a message
 function that refers to one.
 `assert tensor, "constant"` (or without a message) does not break and is not flagged: TorchDynamo turns it into an
@@ -44,8 +45,9 @@ from __future__ import annotations
 
 import ast
 
-from graphmend_lsp.flow.events import Event, Test
+from graphmend_lsp.flow.events import Event
 from graphmend_lsp.flow.values import Kind
+from graphmend_lsp.rules.assertions import cause_of
 from graphmend_lsp.rules.base import Flag, Spec, source
 
 SPEC = Spec("GM302", "breaking-assert", ("assert", "check"), "GB0170")
@@ -54,7 +56,7 @@ SPEC = Spec("GM302", "breaking-assert", ("assert", "check"), "GB0170")
 def flag(event: Event) -> Flag | None:
     node = event.node
     if isinstance(node, ast.Assert):
-        cause = _cause(node, event.test) if event.test is not None else None
+        cause = cause_of(node, event.test) if event.test is not None else None
         datum = event.test.cause if event.test is not None else None
         if cause is None or datum is None:
             return None
@@ -74,46 +76,3 @@ def flag(event: Event) -> Flag | None:
             why,
         )
     return None
-
-
-def _cause(node: ast.Assert, test: Test) -> str | None:
-    """Why the assertion breaks; None if TorchDynamo turns it into one of the graph."""
-    if any(d.kind == "read" for d in test.data):
-        return "its test reads a value to the host"
-    truths = [d for d in test.data if d.kind == "truth"]
-    if not truths:
-        formatted = bool(test.carried) and node.msg is not None and not _constant_text(node.msg)
-        return "its message is not a constant" if formatted else None
-    leaf, negated = _last_operand(node.test)
-    if negated:
-        return "its test is negated"
-    if any(d.node is not leaf for d in truths):
-        return "its test asks for the truth of several tensors"
-    if _is_combined(leaf):
-        return "its test asks for the truth of several tensors"
-    if node.msg is not None and not _constant_text(node.msg):
-        return "its message is not a constant"
-    return None
-
-
-def _last_operand(node: ast.expr) -> tuple[ast.expr, bool]:
-    negated = False
-    while True:
-        if isinstance(node, ast.BoolOp):
-            node = node.values[-1]
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            node, negated = node.operand, not negated
-        else:
-            return node, negated
-
-
-def _is_combined(node: ast.expr) -> bool:
-    if isinstance(node, ast.Compare):
-        return len(node.ops) > 1
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("any", "all")
-
-
-def _constant_text(node: ast.expr) -> bool:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return _constant_text(node.left) and _constant_text(node.right)
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)

@@ -81,7 +81,8 @@ from __future__ import annotations
 
 import ast
 
-from graphmend_lsp.flow.events import Event
+from graphmend_lsp.flow.events import Datum, Event
+from graphmend_lsp.rules.assertions import is_assertion
 from graphmend_lsp.rules.base import Flag, Spec, raises_only, source
 
 SPEC = Spec("GM101", "data-dependent-branch", ("if", "ifexp", "match"), "GB0170")
@@ -92,7 +93,7 @@ def flag(event: Event) -> Flag | None:
     if datum is None:
         return None
     node = event.node
-    if isinstance(node, ast.If) and raises_only(node):
+    if isinstance(node, ast.If) and (raises_only(node) or is_assertion(event)):
         return None
     if isinstance(node, (ast.If, ast.IfExp)):
         shown = node.test
@@ -100,7 +101,13 @@ def flag(event: Event) -> Flag | None:
         shown = node.subject
     else:
         return None
-    text = source(event, shown)
+    text = source(event, datum.node if _in_a_guard(node, datum) else shown)
     return Flag(
         shown, f"`{text}` is known only on the device{{origin}}; torch.compile splits the graph here", datum.value.why
     )
+
+
+def _in_a_guard(node: ast.stmt | ast.expr, datum: Datum) -> bool:
+    """Whether not what is matched is data, but the guard of a case."""
+    guards = [case.guard for case in node.cases if case.guard is not None] if isinstance(node, ast.Match) else []
+    return any(part is datum.node for guard in guards for part in ast.walk(guard))

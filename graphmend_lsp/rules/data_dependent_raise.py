@@ -3,8 +3,9 @@
 A test on a tensor's value that only guards a `raise`.
 
 ## What it does
-Flags `if` and `elif` whose body does nothing but raise and whose test is data: `if (x < 0).any(): raise
-ValueError(...)`. Guards on shapes, dtypes and Python values are decided while tracing and are not flagged.
+Flags `if` and `elif` whose body does nothing but raise (or choose what to raise) and whose test is data: `if (x <
+0).any(): raise ValueError(...)`. Guards on shapes, dtypes and Python values are decided while tracing and are not
+flagged, nor is `if not t: assert False, "constant"`, which Python compiles like `assert t, "constant"`.
 
 ## Why is this bad?
 The check reads the tensor back to the host on every call, splits the graph, and stops kernels from being queued ahead.
@@ -50,6 +51,7 @@ from __future__ import annotations
 import ast
 
 from graphmend_lsp.flow.events import Event
+from graphmend_lsp.rules.assertions import is_assertion
 from graphmend_lsp.rules.base import Flag, Spec, raises_only, source
 
 SPEC = Spec("GM301", "data-dependent-raise", ("if",), "GB0170")
@@ -58,7 +60,7 @@ SPEC = Spec("GM301", "data-dependent-raise", ("if",), "GB0170")
 def flag(event: Event) -> Flag | None:
     node = event.node
     datum = event.test.cause if event.test is not None else None
-    if datum is None or not isinstance(node, ast.If) or not raises_only(node):
+    if datum is None or not isinstance(node, ast.If) or not raises_only(node) or is_assertion(event):
         return None
     text = source(event, node.test)
     message = (

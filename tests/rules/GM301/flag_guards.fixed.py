@@ -128,6 +128,61 @@ class Checked(nn.Module):
         return self.fc(x)
 
 
+@graph_effect
+def _check_x_below_0_any(x):
+    if (x < 0).any():  # GM301
+        assert False, "negative"
+
+
+def never_true(x: Tensor):
+    # GM301
+    _check_x_below_0_any(x)
+    return x * 2
+
+
+@graph_effect
+def _check_not_x_at_least_0(x):
+    if not (x >= 0).all():  # GM301
+        assert False, f"{x.shape[0]} values"
+
+
+def never_true_with_a_value(x: Tensor):
+    # GM301
+    _check_not_x_at_least_0(x)
+    return x * 2
+
+
+@graph_effect
+def _check_negative_5(x, strict):
+    if (x < 0).any():  # GM301
+        where = "input"
+        if strict:
+            raise ValueError(f"negative {where}")
+        else:
+            where += " (not strict)"
+            raise RuntimeError(where)
+
+
+def one_of_two_errors(x: Tensor, strict: bool = True):
+    # GM301
+    _check_negative_5(x, strict)
+    return x.sqrt()
+
+
+@graph_effect
+def _check_not_positive(x, strict):
+    if (x < 0).any():  # GM301
+        if strict:
+            raise ValueError("negative")
+        raise RuntimeError("not positive")
+
+
+def only_a_choice_of_errors(x: Tensor, strict: bool = True):
+    # GM301
+    _check_not_positive(x, strict)
+    return x.sqrt()
+
+
 def good():
     return (torch.tensor([1.0, 2.0]),)
 
@@ -146,4 +201,8 @@ CASES = [
     ("static_then_tensor", [good, bad]),
     ("after_a_write", [good]),
     ("Checked", [lambda: (torch.ones(2), torch.tensor([1])), lambda: (torch.ones(2), torch.tensor([11]))]),
+    ("never_true", [good, bad]),
+    ("never_true_with_a_value", [good, bad]),
+    ("one_of_two_errors", [good, bad, lambda: (torch.tensor([-1.0]), False)]),
+    ("only_a_choice_of_errors", [good, bad, lambda: (torch.tensor([-1.0]), False)]),
 ]

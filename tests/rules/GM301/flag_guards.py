@@ -73,6 +73,37 @@ class Checked(nn.Module):
         return self.fc(x)
 
 
+def never_true(x: Tensor):
+    if (x < 0).any():  # GM301
+        assert False, "negative"
+    return x * 2
+
+
+def never_true_with_a_value(x: Tensor):
+    if not (x >= 0).all():  # GM301
+        assert False, f"{x.shape[0]} values"
+    return x * 2
+
+
+def one_of_two_errors(x: Tensor, strict: bool = True):
+    if (x < 0).any():  # GM301
+        where = "input"
+        if strict:
+            raise ValueError(f"negative {where}")
+        else:
+            where += " (not strict)"
+            raise RuntimeError(where)
+    return x.sqrt()
+
+
+def only_a_choice_of_errors(x: Tensor, strict: bool = True):
+    if (x < 0).any():  # GM301
+        if strict:
+            raise ValueError("negative")
+        raise RuntimeError("not positive")
+    return x.sqrt()
+
+
 def good():
     return (torch.tensor([1.0, 2.0]),)
 
@@ -91,4 +122,8 @@ CASES = [
     ("static_then_tensor", [good, bad]),
     ("after_a_write", [good]),
     ("Checked", [lambda: (torch.ones(2), torch.tensor([1])), lambda: (torch.ones(2), torch.tensor([11]))]),
+    ("never_true", [good, bad]),
+    ("never_true_with_a_value", [good, bad]),
+    ("one_of_two_errors", [good, bad, lambda: (torch.tensor([-1.0]), False)]),
+    ("only_a_choice_of_errors", [good, bad, lambda: (torch.tensor([-1.0]), False)]),
 ]

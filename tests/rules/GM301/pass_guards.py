@@ -58,6 +58,22 @@ class Typed(nn.Module):
         return x * 2
 
 
+def an_assertion_in_other_words(x: Tensor):
+    # compiled like `assert (x >= 0).all(), "negative"`
+    if not (x >= 0).all():
+        assert False, "negative"
+    return x * 2
+
+
+def an_assertion_behind_a_static_test(x: Tensor, most: int = 4):
+    # the other branch is static
+    if x.shape[0] > most:
+        x = x[:most]
+    elif not (x >= 0).all():
+        assert 0
+    return x * 2
+
+
 CASES = [
     ("on_a_shape", [lambda: (torch.ones(2),)]),
     ("on_a_dtype", [lambda: (torch.ones(2),)]),
@@ -66,4 +82,6 @@ CASES = [
     ("on_a_number", [lambda: (torch.ones(2),)]),
     ("caught", [lambda: (torch.ones(2), {})]),
     ("Typed", [lambda: (torch.ones(2),)]),
+    ("an_assertion_in_other_words", [lambda: (torch.ones(2),)]),
+    ("an_assertion_behind_a_static_test", [lambda: (torch.ones(2),)]),
 ]

@@ -116,6 +116,16 @@ class Net(nn.Module):
         return x * mask
 
 
+@graph_effect
+def _check_out_range(most, x):
+    assert (x < most).all() if most > 0 else (x > most).all(), "out of range"
+
+
+def one_of_two_tests(x: Tensor, most: float = 3.0):
+    _check_out_range(most, x)  # GM302
+    return x * 2
+
+
 def good():
     return (torch.tensor([1.0, 2.0]),)
 
@@ -144,4 +154,5 @@ CASES = [
     ("over_a_generator", [lambda: ([torch.ones(2), torch.ones(1)],)]),
     ("torch_assert", [good, bad]),
     ("Net", [lambda: (torch.ones(2), torch.tensor([True, False])), lambda: (torch.ones(2), torch.tensor([False, False]))]),
+    ("one_of_two_tests", [good, lambda: (torch.tensor([9.0]),)]),
 ]

@@ -55,11 +55,25 @@ def checked_size(x: Tensor):
     return x * 2
 
 
+def text_without_a_field(x: Tensor):
+    # an f-string that formats nothing is a constant
+    assert (x >= 0).all(), f"negative"  # noqa: F541
+    return x * 2
+
+
+def repeated_text(x: Tensor):
+    # folded by the compiler of Python
+    assert (x >= 0).all(), "-" * 3 + " negative"
+    return x * 2
+
+
 CASES = [
     (name, [lambda: (torch.ones(2),)])
     for name in [
         "constant_message",
         "no_message",
+        "text_without_a_field",
+        "repeated_text",
         "torch_all",
         "joined_message",
         "on_a_shape",
