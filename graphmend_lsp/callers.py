@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphmend_lsp.flow import host
 from graphmend_lsp.flow.engine import Engine
 from graphmend_lsp.flow.suspects import may_break
 from graphmend_lsp.model.module import ClassInfo, FunctionInfo, Module
@@ -54,7 +55,7 @@ class Search:
 
     def run(self) -> Iterator[Entry]:
         """Entries worth an analysis, those that compile something of the file first."""
-        functions = tuple(f.qualname for f in self._module.functions if may_break(f.node))
+        functions = tuple(f.qualname for f in self._module.functions if may_break(f.node) and not self._is_setup(f))
         callers = self._program.callers(self._module.path, functions, self._named)
         total = 0
         looks: dict[str, int] = {}
@@ -72,6 +73,11 @@ class Search:
                 total += 1
                 forms[form] = forms.get(form, 0) + 1
                 yield entry
+
+    def _is_setup(self, function: FunctionInfo) -> bool:
+        """Whether it sets up modules, which hardly any compiled code makes, or exceptions."""
+        cls = function.cls if function.name in host.CONSTRUCTORS else None
+        return cls is not None and (self._engine.is_module(cls) or self._engine.is_exception(cls))
 
     def _wanted(self, function: str, forms: dict[_Form, int], form: _Form) -> bool:
         tried = forms.get(form, 0)

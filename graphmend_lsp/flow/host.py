@@ -192,6 +192,8 @@ TRACED_RECORDS = frozenset({"ModelOutput"})
 def builds(name: str) -> bool:
     """Whether an untraceable call makes parameters, layers, classes or gradients."""
     made = name.startswith("torch.nn.") and not name.endswith(".forward")
+    if name == "torch.nn.Parameter.made":
+        return True
     return name in BUILDERS or (made and name.rpartition(".")[2][:1].isupper())
 
 

@@ -87,6 +87,9 @@ class TorchCalls(CallBase):
     def _torch_module(self, name: str, arguments: Arguments, node: ast.Call) -> Value:
         """Construction of a torch.nn class."""
         if name == "torch.nn.Parameter" or name == "torch.nn.parameter.Parameter":
+            data = arguments.get(0, "data")
+            if data is None or (data.kind is Kind.TENSOR and not data.mixed and _is_made(data)):
+                self.host_call("torch.nn.Parameter.made", node)  # one of what was passed in is traced
             return changed(self.fresh(node, arguments.values[0] if arguments.values else None), dtype=None)
         if name in ("torch.nn.Buffer", "torch.nn.parameter.Buffer") and arguments.values:
             return arguments.values[0]
@@ -397,6 +400,11 @@ def _true(module: Value, name: str) -> bool:
 
 def _scalar_type(fact: OpFact) -> str | None:
     return fact.returns if fact.returns in ("bool", "int", "float") else None
+
+
+def _is_made(value: Value) -> bool:
+    """Whether a tensor certainly is the result of an operator."""
+    return bool(value.roots) and all(root[0] == "op" for root in value.roots)
 
 
 def _only_dtype(arguments: Arguments) -> bool:

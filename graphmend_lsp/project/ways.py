@@ -14,6 +14,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from graphmend_lsp.flow.host import CONSTRUCTORS
 from graphmend_lsp.model.program import Caller, Mention
 from graphmend_lsp.model.regions import NOT_IN_FORWARD
 from graphmend_lsp.project.summary import Outline, Unit, word_hash
@@ -211,6 +212,8 @@ class Graph:
     def _mentions(self, path: str, qualname: str) -> Iterator[tuple[str, Unit, str]]:
         """Units that may use a function, method or global, with their files and the name it has there."""
         owner, _, name = qualname.rpartition(".")
+        if owner and name in CONSTRUCTORS:
+            owner, _, name = owner.rpartition(".")  # who makes an object names its class
         if name.startswith("__") or name in NOT_IN_FORWARD or name in CALLED:
             return
         self._asked.add(name)

@@ -3,7 +3,8 @@
 Layers, classes or gradients made in compiled code: `nn.Linear(...)`, a `class`, `backward()`, an optimizer's step.
 
 ## What it does
-Flags layers with parameters that are built in the region (those without, such as `nn.ReLU()`, are traced), class
+Flags layers with parameters that are built in the region, also in the constructor of a module that is made there (those
+without, such as `nn.ReLU()`, are traced), `nn.Parameter` of anything but what was passed in, class
 statements inside functions, `loss.backward()`, `torch.autograd.grad`, `requires_grad_()` of what was passed in,
 `retain_grad()`, and `step()` of an optimizer.
 

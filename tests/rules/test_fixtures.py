@@ -70,6 +70,9 @@ def parametrize(paths: list[Path]):
     return pytest.mark.parametrize("path", paths, ids=label)
 
 
+_AGAIN = "Uninitialized nn.Module"
+"""Said of the constructor of a module that was broken out of, when it is tried as a function of its own."""
+
 # -- what is flagged ---------------------------------------------------------------------------------
 
 
@@ -135,6 +138,8 @@ def test_torch_breaks_where_flagged(path: Path) -> None:
         for line, reason in found:
             header = statements.at(line)
             assert header is not None
+            if _AGAIN in reason:
+                continue
             if header[0] not in wanted:
                 assert wanted & set(statements.blocks_around(line)), f"{entry}: no mark on line {line}: {reason}"
             seen.add(header[0])
@@ -190,6 +195,8 @@ def test_mended_code_breaks_where_findings_are_left(path: Path) -> None:
         for line, reason in found:
             header = statements.at(line)
             assert header is not None
+            if _AGAIN in reason:
+                continue
             selects = "select(" in "".join(text.splitlines(keepends=True)[header[0] - 1 : header[1]])
             inside = left & {header[0], *statements.blocks_around(line)}
             assert inside or selects, f"{entry}: line {line}: {reason}"
