@@ -23,7 +23,7 @@ from graphmend_lsp.flow.values import (
     join,
     tensor,
 )
-from graphmend_lsp.model.attributes import ANY, may_be
+from graphmend_lsp.model.attributes import ANY, gives_its_base, may_be
 from graphmend_lsp.model.module import ClassInfo, FunctionInfo, Loader
 
 MAX_DEPTH = 14
@@ -237,8 +237,8 @@ class Classes(Names):
         setters = self._setters(cls)
         methods = [*setters.get(name, ())]
         init = cls.methods.get("__init__")
-        if init is not None and init not in methods and name in self.stores_of(init):
-            methods.append(init)  # set by the constructor of a base, which it calls
+        if init is not None and init not in methods and self._is_set_through(cls, init, name):
+            methods.append(init)
         if methods:
             asked = (m for m in methods if m not in known)
             yield from (stores[name] for m in asked if name in (stores := self.stores_of(m)))
@@ -248,6 +248,13 @@ class Classes(Names):
         for other, family in setters.items():
             if (ANY in name or ANY in other) and may_be(name, other):
                 yield from (stores[other] for m in family if other in (stores := self.stores_of(m)))
+
+    def _is_set_through(self, cls: ClassInfo, init: FunctionInfo, name: str) -> bool:
+        """Whether a constructor has that of a base set an attribute, to something that it gives it."""
+        bases = (item.methods.get("__init__") for item in self.mro(cls)[1:] if isinstance(item, ClassInfo))
+        if not any(base is not None and name in base.sets_on_self for base in bases):
+            return False
+        return gives_its_base(init.node) and name in self.stores_of(init)
 
     def setters(self, cls: ClassInfo, name: str) -> list[FunctionInfo]:
         """The methods of a class that set an attribute of ``self``."""

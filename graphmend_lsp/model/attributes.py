@@ -56,6 +56,19 @@ def attributes_set(function: ast.AST) -> frozenset[str]:
     return known
 
 
+_giving: WeakKeyDictionary[ast.AST, bool] = WeakKeyDictionary()
+
+
+def gives_its_base(constructor: ast.AST) -> bool:
+    """Whether a constructor calls another one, mostly that of its base, with arguments."""
+    known = _giving.get(constructor)
+    if known is None:
+        calls = [node for node in walk(constructor) if isinstance(node, ast.Call) and (node.args or node.keywords)]
+        known = any(isinstance(call.func, ast.Attribute) and call.func.attr == "__init__" for call in calls)
+        _giving[constructor] = known
+    return known
+
+
 def _attributes_set(function: ast.AST) -> set[str]:
     found: set[str] = set()
     for node in walk(function):
