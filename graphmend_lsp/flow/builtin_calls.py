@@ -7,7 +7,7 @@ import ast
 from graphmend_lsp.flow import growth, host, tensors
 from graphmend_lsp.flow.call_base import Arguments, short
 from graphmend_lsp.flow.expressions import BOOL, INT, STR
-from graphmend_lsp.flow.methods import Methods
+from graphmend_lsp.flow.methods import OBJECTS, Methods
 from graphmend_lsp.flow.narrowing import type_nodes
 from graphmend_lsp.flow.values import (
     COMPUTED_LIST,
@@ -56,6 +56,8 @@ class Builtins(Methods):
         first = values[0] if values else None
         if name == "print":
             return self.effect("print", "builtins.print", arguments, node)
+        if name in ("int", "float", "str", "repr") and first is not None:
+            self.text_used(node, first)
         if name in ("int", "float", "bool", "complex"):
             return self._convert(name, first, node)
         if name in ("str", "repr", "ascii"):
@@ -65,6 +67,7 @@ class Builtins(Methods):
         if name == "staticmethod" and first is not None:
             return first
         if name == "len":
+            self.text_used(node, *values)
             return INT
         if name in ("isinstance", "issubclass", "hasattr", "callable"):
             return self._isinstance(name, first, node)
@@ -99,7 +102,9 @@ class Builtins(Methods):
             if first is None or len(values) != 1 or first.kind not in (Kind.MODULE, Kind.INSTANCE):
                 return UNKNOWN
             return Value(Kind.CLASS, ref=first.ref) if isinstance(first.ref, ClassInfo) else UNKNOWN
-        if name in ("open", "input", "breakpoint", "exec", "eval", "compile", "__import__"):
+        if name == "open":
+            return Value(Kind.PYTHON, dtype="builtins.open")
+        if name in ("input", "breakpoint", "exec", "eval", "compile", "__import__"):
             return UNKNOWN
         if name == "setattr":
             if self.self_stores is not None and len(node.args) == 3 and isinstance(node.args[0], ast.Name):
@@ -261,6 +266,8 @@ class Builtins(Methods):
         if last in host.GET_LOGGER:
             self.emit("log", node, name=name)
             return Value(Kind.LOGGER)
+        if name == "logging.LoggerAdapter":
+            return Value(Kind.LOGGER)
         if head in host.LOG_MODULES and last in host.LOG_CALLS:
             return self.effect("log", name, arguments, node)
         if last in host.COMPILING_NAMES and not arguments.values:
@@ -270,6 +277,10 @@ class Builtins(Methods):
             return self.effect("log", name, arguments, node)
         if head == "math" or head == "operator" or head == "cmath":
             return self._math(name, arguments, node)
+        if name in OBJECTS:
+            for value in arguments.all():
+                self.flow("call", value, node)
+            return Value(Kind.PYTHON, dtype=name)
         if name.startswith("numpy."):
             return self._numpy(name, arguments, node)
         if head == "collections" or name.startswith("typing."):
@@ -285,8 +296,6 @@ class Builtins(Methods):
         if name.startswith("random.") and last in ("random", "uniform", "gauss", "randint", "randrange", "choice"):
             self.facts.random = True
             return number("float" if last in ("random", "uniform", "gauss") else "int")
-        if name in host.LOCKS:
-            return Value(Kind.PYTHON, dtype=name)
         if name.startswith(_HOST_PREFIXES):
             return PYTHON
         for value in arguments.all():
@@ -393,7 +402,35 @@ def _measured_as(name: str, arguments: Arguments) -> str:
             return "copy.copy module" if first.kind is Kind.MODULE else "copy.copy object"
     if name.startswith("torch.use_deterministic_algorithms") and "warn_only" in arguments.keywords:
         return f"{name} warn_only"
+    if name in _PARAMETER and arguments.values and _made_here(arguments.values[0]):
+        return "torch.nn.Parameter computed"
+    if name in _AFFINE and _without_parameters(arguments, *_AFFINE[name]):
+        return f"{name} plain"
     return name
+
+
+_PARAMETER = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
+_AFFINE = {
+    "torch.nn.LayerNorm": (2, "elementwise_affine"),
+    "torch.nn.RMSNorm": (2, "elementwise_affine"),
+    "torch.nn.GroupNorm": (3, "affine"),
+    "torch.nn.BatchNorm1d": (3, "affine"),
+    "torch.nn.BatchNorm2d": (3, "affine"),
+    "torch.nn.BatchNorm3d": (3, "affine"),
+}
+"""Layers that have no parameters if they are told so: by which argument, and where it stands."""
+
+
+def _made_here(value: Value) -> bool:
+    """Whether a tensor is certainly the result of an operator: TorchDynamo takes one that was passed in, or is kept."""
+    return (
+        value.kind is Kind.TENSOR and not value.mixed and bool(value.roots) and all(r[0] == "op" for r in value.roots)
+    )
+
+
+def _without_parameters(arguments: Arguments, position: int, name: str) -> bool:
+    given = arguments.get(position, name)
+    return given is not None and given.const is False
 
 
 def _is_view(node: ast.expr) -> bool:

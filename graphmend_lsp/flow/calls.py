@@ -7,6 +7,8 @@ import ast
 from graphmend_lsp.flow import host
 from graphmend_lsp.flow.builtin_calls import Builtins
 from graphmend_lsp.flow.call_base import Arguments
+from graphmend_lsp.flow.expressions import APPLY
+from graphmend_lsp.flow.torch_calls import DISABLED
 from graphmend_lsp.flow.values import (
     PYTHON,
     UNKNOWN,
@@ -89,9 +91,40 @@ class Calls(Builtins):
             values = [*(callee.elements or ()), *arguments.values]
             keywords = {**(callee.keys or {}), **arguments.keywords}
             return self.apply(bound.receiver, Arguments(values, keywords, arguments.exact), node)
+        if bound.name == APPLY and isinstance(bound.receiver.ref, ClassInfo):
+            return self._differentiable(bound.receiver.ref, arguments, node)
+        if bound.name == DISABLED:
+            return self._call_of_disabled(bound.receiver, arguments, node)
         if bound.name == "<record>":
             return self._record(callee, arguments, node)
         return self.method_call(bound.receiver, bound.name, arguments, node)
+
+    def _differentiable(self, cls: ClassInfo, arguments: Arguments, node: ast.Call) -> Value:
+        """``Function.apply``: its forward, and its backward where the gradient is wanted, are traced as well."""
+        method = self.engine.method(cls, "forward")
+        if method is None:
+            return self.fresh(node, next((v for v in arguments.values if v.kind is Kind.TENSOR), None))
+        context = self.engine.method(cls, "setup_context") is None
+        values = [Value(Kind.INSTANCE), *arguments.values] if context else arguments.values
+        made = self.project_call(Closure(method), Arguments(values, arguments.keywords, arguments.exact), node)
+        self._backward(cls, arguments, made, node)
+        return made if made.kind in (Kind.TENSOR, Kind.CONTAINER) else self.fresh(node, None)
+
+    def _backward(self, cls: ClassInfo, arguments: Arguments, made: Value, node: ast.Call) -> None:
+        method = self.engine.method(cls, "backward")
+        if method is None or self.learns or self.context.no_grad or not any(map(_wants_gradient, arguments.all())):
+            return
+        results = made.elements if made.kind is Kind.CONTAINER and made.elements is not None else (made,)
+        gradients = [self.fresh(node, result) for result in results]
+        self.project_call(Closure(method), Arguments([Value(Kind.INSTANCE), *gradients], {}, True), node)
+        self.several_called(node)
+
+    def _call_of_disabled(self, function: Value, arguments: Arguments, node: ast.Call) -> Value:
+        if self.eager:
+            return self.apply(function, arguments, node)
+        if not self.learns:
+            self.emit("deliberate", node, name=self.source(node.func))
+        return self.unknown_call(arguments, node)
 
     def _call_of_unknown(self, arguments: Arguments, node: ast.Call) -> Value:
         """An attribute of a module that is not known and takes tensors is a module or function that returns them."""
@@ -170,6 +203,8 @@ class Calls(Builtins):
             method, arguments = self.engine.method(cls, "__post_init__"), Arguments([], {}, True)
         if method is None or method.cls is None or method.cls.name in host.TRACED_RECORDS:
             return
+        if not (self.engine.is_module(cls) or self.engine.is_record(cls) or self.engine.is_traced(cls)):
+            return
         written, writes = self.state.written, self.facts.writes
         self.project_call(Closure(method, made), arguments, node)
         if method.module is not self.module:  # where libraries set up their objects, they are taken to write no others
@@ -233,6 +268,11 @@ class Calls(Builtins):
             value = self.module_call(item, Arguments([value], {}, True), node)
             self.several_called(node)
         return value
+
+
+def _wants_gradient(value: Value) -> bool:
+    """Whether a tensor may have a history: it is computed, or kept in a module."""
+    return value.kind is Kind.TENSOR and any(root[0] in ("op", "attr") for root in value.roots)
 
 
 def _class_of(value: Value | None) -> ClassInfo | None:

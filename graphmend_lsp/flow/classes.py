@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphmend_lsp.flow import tensors
+from graphmend_lsp.flow import host, tensors
 from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.names import Names, as_array
 from graphmend_lsp.flow.ops import module_fact
@@ -120,6 +120,14 @@ class Classes(Names):
         last = self.mro(cls)[-1]
         return isinstance(last, str) and last.endswith(("Exception", "Error", "Warning", "Interrupt", "Exit"))
 
+    def is_autograd(self, cls: ClassInfo) -> bool:
+        """Whether a class is a ``torch.autograd.Function``."""
+        return any(item in _AUTOGRAD for item in self.mro(cls))
+
+    def is_traced(self, cls: ClassInfo) -> bool:
+        """Whether everything of a class is in the project, but for bases that only say what it is."""
+        return all(isinstance(item, ClassInfo) or item in _PLAIN_BASES for item in self.mro(cls))
+
     def torch_base(self, cls: ClassInfo) -> str | None:
         """The ``torch.nn`` class whose forward a class without its own uses."""
         for item in self.mro(cls)[1:]:
@@ -223,6 +231,8 @@ class Classes(Names):
         if found is None:
             if name in _MODULE_METHODS and self.is_module(cls):
                 return Value(Kind.METHOD)
+            if name in host.LOG_METHODS and any(item in _LOGGERS for item in self.mro(cls)):
+                return Value(Kind.METHOD, ref=Bound(Value(Kind.LOGGER), name, ast.Constant(None)))
             return Value(Kind.UNKNOWN, null=Null.MAYBE, dtype="attribute")
         if found.kind is Kind.UNKNOWN and found.dtype is None:
             found = changed(found, dtype="attribute")
@@ -316,6 +326,21 @@ class Classes(Names):
         if not exact:
             keys["**"] = PYTHON
         return Value(Kind.MODULE, ref=name, keys=keys)
+
+
+_AUTOGRAD = ("torch.autograd.Function", "torch.autograd.function.Function")
+_LOGGERS = ("logging.Logger", "logging.LoggerAdapter")
+_PLAIN_BASES = frozenset(
+    {
+        "object",
+        "builtins.object",
+        "abc.ABC",
+        "typing.Generic",
+        "typing.Protocol",
+        "torch.nn.Module",
+        "torch.nn.modules.Module",
+    }
+)
 
 
 def _named(value: Value) -> dict[str, Value] | None:

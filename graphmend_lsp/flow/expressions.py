@@ -6,11 +6,12 @@ import ast
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from graphmend_lsp.flow import sizes, tensors
+from graphmend_lsp.flow import host, sizes, tensors
 from graphmend_lsp.flow.events import Datum, Test
 from graphmend_lsp.flow.narrowing import Narrowing
 from graphmend_lsp.flow.ops import method_fact
 from graphmend_lsp.flow.state import State
+from graphmend_lsp.flow.untraceable import untraceable
 from graphmend_lsp.flow.values import (
     COMPUTED,
     COMPUTED_LIST,
@@ -57,6 +58,11 @@ _BINARY_METHOD: dict[type[ast.operator], str] = {
 _BOOL_OPS = frozenset({"__and__", "__or__", "__xor__"})
 _PARAMETERS = frozenset({"weight", "bias", "running_mean", "running_var", "in_proj_weight", "in_proj_bias"})
 _PROPERTIES = frozenset({"property", "cached_property", "lazy_property", "abstractproperty"})
+APPLY = "<apply>"
+"""The name of ``apply`` of a ``torch.autograd.Function``."""
+FORMATTED = "formatted"
+"""The ``ref`` of a text that was made from a tensor by an f-string or ``str.format``."""
+PATH = "pathlib.Path"
 POINTER = "pointer"
 """The type of what ``data_ptr()`` gives."""
 _RECORD_METHODS = frozenset({"get", "keys", "values", "items", "to_tuple", "pop", "update"})
@@ -83,18 +89,24 @@ class Expressions(Narrowing):
         return self.engine.global_value(self.module, node.id)
 
     def _joined(self, node: ast.JoinedStr) -> Value:
-        for part in node.values:
-            if isinstance(part, ast.FormattedValue):
-                self._formatted(part)
-        return STR
+        parts = [self._formatted(part) for part in node.values if isinstance(part, ast.FormattedValue)]
+        return next((part for part in parts if part.ref == FORMATTED), STR)
 
     def _formatted(self, node: ast.FormattedValue) -> Value:
         value = self.eval(node.value)
-        if value.kind is Kind.TENSOR and node.conversion in (ord("r"), ord("s")):
+        asked = node.conversion in (ord("r"), ord("s"))
+        if value.kind is Kind.TENSOR and asked:
             self.emit("text", node.value, name="repr" if node.conversion == ord("r") else "str", value=value)
         if node.format_spec is not None:
             self.eval(node.format_spec)
-        return STR
+        return STR if asked else formatted(value)
+
+    def text_used(self, node: ast.expr | ast.stmt, *values: Value) -> None:
+        """More than being kept is asked of a tensor's text, which TorchDynamo makes only after the graph has run."""
+        text = next((value for value in values if value.ref == FORMATTED), None)
+        if text is None or self.learns or isinstance(self.stmt, (ast.Raise, ast.Assert)) or _says(self.stmt):
+            return
+        self.emit("text", node, name="f-string", value=text)
 
     # -- operators -------------------------------------------------------------------------------
 
@@ -113,6 +125,7 @@ class Expressions(Narrowing):
         self._was_used(node.left, left)
         self._was_used(node.right, right)
         if isinstance(node.op, ast.Mod) and (left.dtype == "str" or isinstance(node.left, ast.JoinedStr)):
+            self.text_used(node, left, right)
             if left.kind is Kind.PYTHON and holds_tensor(right):
                 self.emit("text", node, name="%", value=right)
             return STR
@@ -120,6 +133,7 @@ class Expressions(Narrowing):
 
     def binary(self, op: ast.operator, left: Value, right: Value, node: ast.expr | ast.stmt) -> Value:
         """Value of ``left op right``."""
+        self.text_used(node, left, right)
         if POINTER in (left.dtype, right.dtype):
             self.host_call("Tensor.data_ptr", node)  # taking it is traced, looking at it is not
         if left.kind is Kind.TENSOR or right.kind is Kind.TENSOR:
@@ -208,6 +222,13 @@ class Expressions(Narrowing):
     def _compare_pair(self, op: ast.cmpop, left: Value, right: Value, node: ast.Compare) -> Value:
         if POINTER in (left.dtype, right.dtype):
             self.host_call("Tensor.data_ptr", node)
+        if isinstance(op, (ast.In, ast.NotIn)):
+            self.text_used(node, right)  # a text may be looked up, but nothing be looked for in it
+        elif not isinstance(op, (ast.Is, ast.IsNot)):
+            self.text_used(node, left, right)
+        for value in (left, right):
+            if isinstance(value.ref, Bound) and value.ref.receiver.kind is Kind.LOGGER and not self.learns:
+                self.emit("log", node, name=f"Logger.{value.ref.name}")  # its level, say
         if isinstance(op, (ast.Is, ast.IsNot)):
             self._identity(left, right, node)
             return _is_none(op, left, right)
@@ -579,6 +600,8 @@ class Expressions(Narrowing):
             return self._class_member(value.ref, name)
         if kind is Kind.FUNCTION:
             return UNKNOWN
+        if kind is Kind.PYTHON and value.dtype == PATH and name == "parent":
+            return value
         if kind is Kind.PYTHON:
             return Value(
                 Kind.PYTHON, null=Null.MAYBE, ref=Bound(value, name, node), dtype="int" if name == "ndim" else None
@@ -592,6 +615,8 @@ class Expressions(Narrowing):
 
     def _tensor_attribute(self, value: Value, name: str, node: ast.expr) -> Value:
         fact = method_fact(name)
+        if fact is None and value.array and untraceable(f"ndarray.{name}", self.engine.release) is not None:
+            return Value(Kind.METHOD, ref=Bound(value, name, node))
         if fact is None:
             return UNKNOWN
         if fact.kind == "attribute":
@@ -623,6 +648,8 @@ class Expressions(Narrowing):
         if method is not None:
             bound = Value(Kind.CLASS, ref=cls) if "builtins.classmethod" in method.decorator_names() else None
             return Value(Kind.FUNCTION, ref=Closure(method, bound))
+        if name == "apply" and self.engine.is_autograd(cls):
+            return Value(Kind.METHOD, ref=Bound(Value(Kind.CLASS, ref=cls), APPLY, ast.Constant(None)))
         return self.engine.member(cls, name, Value(Kind.CLASS, ref=cls))
 
     # -- tests -----------------------------------------------------------------------------------
@@ -777,6 +804,19 @@ def _is_mask_by_name(value: Value, node: ast.expr) -> bool:
     return last_name(node).rstrip("s").endswith("mask")
 
 
+def formatted(value: Value) -> Value:
+    """The text that formatting a value gives."""
+    if value.ref == FORMATTED:
+        return value
+    return Value(Kind.PYTHON, dtype="str", ref=FORMATTED, why=value.why) if holds_tensor(value) else STR
+
+
+def _says(stmt: ast.stmt) -> bool:
+    """Whether a statement prints, logs or warns, by its look: that is what breaks there."""
+    called = stmt.value.func if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call) else None
+    return called is not None and last_name(called) in (host.LOG_CALLS | {"print", "pprint", "write"})
+
+
 def _masks_itself(node: ast.Subscript) -> bool:
     """``x[x > 1]``: what is compared and indexed by the result is a tensor."""
     index = node.slice.operand if isinstance(node.slice, ast.UnaryOp) else node.slice
@@ -855,8 +895,10 @@ def _fold_compare(op: ast.cmpop, left: Any, right: Any) -> bool | None:
 
 def _python_binary(op: ast.operator, left: Value, right: Value) -> Value:
     a, b = left.dtype, right.dtype
-    if "str" in (a, b):
+    if "str" in (a, b) and PATH not in (a, b):
         return STR
+    if isinstance(op, ast.Div) and PATH in (a, b):
+        return number(PATH)
     if isinstance(op, ast.Div):
         return number("float")
     if a == b and a in ("int", "float"):

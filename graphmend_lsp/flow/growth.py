@@ -314,12 +314,17 @@ def _key(at: Base, target: ast.expr, path: Path) -> str:
     return f"{prefix}.{named[-1]}" + "".join(path[len(named) :])
 
 
+_PROTOCOL = frozenset({"__iter__", "__enter__", "__exit__"})
+"""Methods that are called without being named: of the object that stands at the place."""
+_IMPLICIT = _PROTOCOL | {"__init__", "__post_init__"}
+
+
 def _argument(node: ast.expr, function: FunctionInfo, name: str) -> ast.expr | None:
     """What a call passes for a parameter."""
     if isinstance(node, ast.Attribute):
         return node.value  # a property
-    if not isinstance(node, ast.Call):
-        return None
+    if function.name in _IMPLICIT or not isinstance(node, ast.Call):
+        return node if function.name in _PROTOCOL else None
     args = function.node.args
     names = [arg.arg for arg in (*args.posonlyargs, *args.args)]
     if function.cls is not None and "builtins.staticmethod" not in function.decorator_names():

@@ -82,6 +82,8 @@ DISABLED = frozenset(
         "torch._disable_dynamo",
     }
 )
+DISABLERS = DISABLED - {"torch._dynamo.disallow_in_graph"}
+"""Those that give a function which leaves the graph when it is called."""
 DELIBERATE = frozenset(
     {"torch._dynamo.graph_break", "torch._dynamo.skip_frame", "torch._dynamo.step_unsupported", "builtins.breakpoint"}
 )
@@ -192,8 +194,6 @@ TRACED_RECORDS = frozenset({"ModelOutput"})
 def builds(name: str) -> bool:
     """Whether an untraceable call makes parameters, layers, classes or gradients."""
     made = name.startswith("torch.nn.") and not name.endswith(".forward")
-    if name == "torch.nn.Parameter.made":
-        return True
     return name in BUILDERS or (made and name.rpartition(".")[2][:1].isupper())
 
 

@@ -25,6 +25,7 @@ from graphmend_lsp.flow.values import (
     Kind,
     Null,
     Value,
+    alternatives,
     changed,
     container,
     join,
@@ -440,6 +441,7 @@ class Interpreter(Calls):
 
     def _with(self, stmt: ast.With | ast.AsyncWith) -> None:
         outer = self.context
+        managers: list[tuple[ast.expr, Value]] = []
         for item in stmt.items:
             value = self.eval(item.context_expr)
             if value.dtype in host.LOCKS:
@@ -448,11 +450,38 @@ class Interpreter(Calls):
             name = self.module.dotted(target) or self.source(target)
             no_grad = _without_gradients(name, value, item.context_expr, self.context.no_grad)
             self.context = self.with_context(withs=(*self.context.withs, name), no_grad=no_grad)
+            managers.append((item.context_expr, value))
+            entered = self._enter(item.context_expr, value)
             if item.optional_vars is not None:
-                entered = self.element_of(value) if value.dtype == "generator" else UNKNOWN
                 self.bind(item.optional_vars, entered)
         self.block(stmt.body)
+        self._leave(managers)
         self.context = outer
+
+    def _enter(self, node: ast.expr, value: Value) -> Value:
+        """What ``with value as ...`` binds; TorchDynamo traces ``__enter__`` of a class of the project."""
+        if value.dtype == "generator":
+            return self.element_of(value)
+        if value.dtype == "contextlib.ExitStack":
+            return value
+        methods = self._own_methods(value, "__enter__")
+        entered = [self.engine.invoke(method, [], {}, node, self) for method in methods]
+        return entered[0] if len(entered) == 1 and not value.options else UNKNOWN
+
+    def _leave(self, managers: list[tuple[ast.expr, Value]]) -> None:
+        for node, value in reversed(managers):
+            for method in self._own_methods(value, "__exit__"):
+                self.engine.invoke(method, [NONE, NONE, NONE], {}, node, self)
+
+    def _own_methods(self, value: Value, name: str) -> list[Closure]:
+        """A method of an object of the project, of each that it may be."""
+        found: list[Closure] = []
+        for option in alternatives(value):
+            if option.kind is Kind.INSTANCE and isinstance(option.ref, ClassInfo):
+                method = self.engine.method(option.ref, name)
+                if method is not None:
+                    found.append(Closure(method, option))
+        return found
 
     def _try(self, stmt: ast.Try) -> None:
         before = self.state.copy()

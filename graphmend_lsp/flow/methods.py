@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from graphmend_lsp.flow import growth, host
+from graphmend_lsp.flow import growth, host, untraceable
 from graphmend_lsp.flow.call_base import Arguments, short
-from graphmend_lsp.flow.expressions import BOOL, INT, STR
+from graphmend_lsp.flow.expressions import BOOL, FORMATTED, INT, STR, formatted
 from graphmend_lsp.flow.ops import ARRAY_METHODS, TENSOR_ONLY_METHODS, method_fact
 from graphmend_lsp.flow.torch_calls import TorchCalls
 from graphmend_lsp.flow.values import (
@@ -48,7 +48,8 @@ class Methods(TorchCalls):
             return self.tensor_method(receiver, name, arguments, node)
         if kind is Kind.LOGGER:
             if name in host.LOG_METHODS:
-                return self.effect("log", f"Logger.{name}", arguments, node)
+                done = self.effect("log", f"Logger.{name}", arguments, node)
+                return receiver if name == "getChild" else done
             return UNKNOWN
         if kind is Kind.CONTAINER:
             return self._container_method(receiver, name, arguments, node)
@@ -280,6 +281,18 @@ class Methods(TorchCalls):
     def _python_method(self, receiver: Value, name: str, arguments: Arguments, node: ast.Call) -> Value:
         if receiver.dtype in ("Optimizer", "Generator", "Storage"):
             self.host_call(f"{receiver.dtype}.{name}", node)
+        called = f"{receiver.dtype}.{name}"
+        if receiver.dtype in OBJECTS and untraceable.untraceable(called, self.engine.release) is not None:
+            if not (isinstance(node.func, ast.Attribute) and ("host", id(node.func.value)) in self.events):
+                self.host_call(called, node)  # what made it in the same expression is reported
+            return self.unknown_call(arguments, node)
+        if receiver.dtype == "str":
+            self.text_used(node, receiver)
+            inside = [formatted(value) for value in arguments.all()]
+            if name == "format":
+                return next((text for text in inside if text.ref == FORMATTED), STR)
+            if name == "join" and arguments.values:
+                self.text_used(node, *(arguments.values[0].elements or (self.element_of(arguments.values[0]),)))
         if receiver.dtype == "str" or name in ("format", "join", "split", "strip", "lower", "upper", "startswith"):
             return STR if name not in ("startswith", "endswith", "isdigit") else BOOL
         if name in ("numel", "__len__", "count", "index"):
@@ -311,6 +324,8 @@ class Methods(TorchCalls):
             self.self_stores[name] = value if known is None else join(known, value)
 
 
+OBJECTS = untraceable.owners()
+"""What makes objects of Python or numpy whose methods TorchDynamo cannot trace."""
 _READERS = frozenset(
     "get keys values items copy format join split lower upper startswith endswith strip size dim numel tolist item "
     "index count get_seq_length get_max_length parameters buffers named_parameters children modules".split()

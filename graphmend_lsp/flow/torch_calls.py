@@ -17,6 +17,7 @@ from graphmend_lsp.flow.values import (
     NONE,
     PYTHON,
     UNKNOWN,
+    Bound,
     Closure,
     Kind,
     Null,
@@ -38,12 +39,16 @@ class TorchCalls(CallBase):
             return self._check(name, arguments, node)
         if name == "torch.compile" and arguments.values:
             return arguments.values[0]
+        if name in host.DISABLERS:
+            return self._disabled(name, arguments)
         if name in host.OPERATORS or name in host.DISABLED:
             return UNKNOWN  # a function that is not traced
         if name in ("torch.utils.checkpoint.checkpoint", "torch.cond", "torch.autograd.graph.save_on_cpu"):
             return self._higher_order(name, arguments, node)
         if name.startswith("torch.nn.") and not name.startswith("torch.nn.functional."):
             return self._torch_module(name, arguments, node)
+        if name == "torch.Generator":
+            return Value(Kind.PYTHON, dtype="Generator")
         if name in ("torch.Size",):
             return Value(Kind.PYTHON, dtype="size", element=INT)
         fact = function_fact(name)
@@ -55,6 +60,15 @@ class TorchCalls(CallBase):
         if fact.returns in ("tensor", "tensors") and name not in ("torch.tensor", "torch.as_tensor"):
             self.first_was_used(node)
         return self._op(fact, name, first, arguments, node, method=False)
+
+    def _disabled(self, name: str, arguments: Arguments) -> Value:
+        """``torch.compiler.disable(f)``: a function whose calls leave the graph; without ``f``, what makes one."""
+        given = arguments.get(0, "fn")
+        if given is None:
+            return Value(Kind.NAMESPACE, ref=name) if arguments.exact else UNKNOWN
+        if given.kind not in _CALLED:
+            return UNKNOWN
+        return Value(Kind.METHOD, ref=Bound(given, DISABLED, ast.Constant(None)))
 
     def _draws_from(self, arguments: Arguments, node: ast.Call) -> None:
         """A generator cannot be an argument in a graph."""
@@ -70,8 +84,6 @@ class TorchCalls(CallBase):
             return PYTHON
         if name.startswith("torch.optim.") and last[:1].isupper():
             return Value(Kind.PYTHON, dtype="Optimizer")
-        if name == "torch.Generator":
-            return Value(Kind.PYTHON, dtype="Generator")
         if name.endswith(".apply"):
             return self.fresh(node, next((v for v in arguments.values if v.kind is Kind.TENSOR), None))
         if name.startswith("torch._foreach_") or name.endswith("_"):
@@ -87,9 +99,6 @@ class TorchCalls(CallBase):
     def _torch_module(self, name: str, arguments: Arguments, node: ast.Call) -> Value:
         """Construction of a torch.nn class."""
         if name == "torch.nn.Parameter" or name == "torch.nn.parameter.Parameter":
-            data = arguments.get(0, "data")
-            if data is None or (data.kind is Kind.TENSOR and not data.mixed and _is_made(data)):
-                self.host_call("torch.nn.Parameter.made", node)  # one of what was passed in is traced
             return changed(self.fresh(node, arguments.values[0] if arguments.values else None), dtype=None)
         if name in ("torch.nn.Buffer", "torch.nn.parameter.Buffer") and arguments.values:
             return arguments.values[0]
@@ -328,6 +337,8 @@ class TorchCalls(CallBase):
             return Value(Kind.PYTHON, dtype=POINTER)
         if name == "untyped_storage":
             return Value(Kind.PYTHON, dtype="Storage")
+        if receiver.array:
+            self.host_call(f"ndarray.{name}", node)
         passed = name == "requires_grad_" and not self.computed(receiver)
         self.host_call(f"Tensor.{name}{' input' if passed else ''}", node)
         fact = method_fact(name)
@@ -346,6 +357,9 @@ class TorchCalls(CallBase):
         return self._op(fact, name, receiver, arguments, node, method=True)
 
 
+DISABLED = "<disabled>"
+"""The name of a function in ``torch.compiler.disable(function)``."""
+_CALLED = frozenset({Kind.FUNCTION, Kind.METHOD, Kind.MODULE, Kind.INSTANCE, Kind.NAMESPACE})
 _GIVES_INPUT = ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d")
 """Layers that return the very tensor they got, in evaluation (measured, 2.13)."""
 INPLACE = {
@@ -400,11 +414,6 @@ def _true(module: Value, name: str) -> bool:
 
 def _scalar_type(fact: OpFact) -> str | None:
     return fact.returns if fact.returns in ("bool", "int", "float") else None
-
-
-def _is_made(value: Value) -> bool:
-    """Whether a tensor certainly is the result of an operator."""
-    return bool(value.roots) and all(root[0] == "op" for root in value.roots)
 
 
 def _only_dtype(arguments: Arguments) -> bool:

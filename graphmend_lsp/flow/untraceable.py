@@ -76,6 +76,24 @@ def plain_names() -> frozenset[str]:
     return frozenset(found)
 
 
+@cache
+def owners() -> frozenset[str]:
+    """What makes an object that has methods in the table: "io.BytesIO" of "io.BytesIO.getvalue"."""
+    found: set[str] = set()
+    for name, row in _table().items():
+        owner = name.rpartition(".")[0]
+        if owner.startswith("torch"):
+            continue
+        if row.breaks and (owner in _table() or f"with {owner}" in _table() or _is_class(owner)):
+            found.add(owner)
+    return frozenset(found)
+
+
+def _is_class(name: str) -> bool:
+    module, _, last = name.rpartition(".")
+    return bool(module) and last[:1].isupper()
+
+
 def names() -> frozenset[str]:
     """Everything that was measured."""
     return frozenset(_table())

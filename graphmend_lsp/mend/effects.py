@@ -98,6 +98,8 @@ class _Lowering:
         self.locals = scope.local_names(self.site.function)
         self.imported = scope.local_imports(self.site.function)
         self.effects = effect_calls(self.site.facts.events) | {id(self.site.event.node)}
+        calls = (node for node in ast.walk(self.stmt) if isinstance(node, ast.Call) and id(node) in self.effects)
+        self.called = {id(call.func) for call in calls}
 
     def refuse(self, reason: Reason, message: str) -> None:
         if self.problem is None:
@@ -285,6 +287,9 @@ class _Lowering:
         if isinstance(node, ast.Call):
             return self._object_call(node, owner, lazy=lazy)
         value = self.site.value(node)
+        if id(node) in self.called:
+            self._called(node)
+            return True
         if value.kind is Kind.METHOD and value.ref is not None and value.ref.receiver.kind is Kind.TENSOR:
             return False  # descend to the attribute that holds the tensor
         if lazy and (not self._always_there(node) or self._is_property(node)):
@@ -332,15 +337,14 @@ class _Lowering:
             if receiver.kind is Kind.TENSOR:
                 return False  # a tensor's own method: descend to the attribute that holds the tensor
             if receiver.kind is Kind.LOGGER:
-                logger = self._logger(func.value)
-                if logger is None:
-                    self.refuse("unsupported", f"the logger `{self.site.source(func.value)}` is not known by name here")
-                    return True
-                self.cuts.append((func.value, logger))
+                self._called(func)
                 for part in (*node.args, *node.keywords):
                     self.visit(part, frozenset(), lazy=lazy)
                 return True
         del owner
+        if id(node) in self.effects and isinstance(func, ast.Attribute):
+            self._called(func)
+            return True
         if lazy:
             self.refuse("side-effect", f"`{self.site.source(node)}` is called only if the check fails")
             return True
@@ -348,29 +352,48 @@ class _Lowering:
         self.ordered = True
         return True
 
+    def _called(self, func: ast.Attribute) -> None:
+        """What prints or logs must be known by name in the helper: no graph carries a function or a logger."""
+        if self.site.value(func.value).kind is not Kind.LOGGER:
+            self.refuse("unsupported", f"`{self.site.source(func)}` is an object that the helper cannot name")
+            return
+        logger = self._logger(func.value)
+        if logger is None:
+            self.refuse("unsupported", f"the logger `{self.site.source(func.value)}` is not known by name here")
+        else:
+            self.cuts.append((func.value, logger))
+
     def _logger(self, node: ast.expr) -> str | None:
-        """``self.log`` made by ``logging.getLogger(<constant or __name__>)``: that call gives the same object."""
-        cls = self.site.function.cls
+        """``self.log`` made by ``logging.getLogger(<constant or __name__>)``: that call gives the same object.
+
+        So does the name of a logger of the file that it was set to.
+        """
+        cls = self.site.function.receiver or self.site.function.cls
         if cls is None or not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
             return None
-        found: list[ast.expr] = []
-        for method in cls.methods.values():
-            for item in ast.walk(method.node):
-                if isinstance(item, ast.Assign):
-                    for target in item.targets:
-                        if isinstance(target, ast.Attribute) and target.attr == node.attr:
-                            found.append(item.value)
-        if node.attr in cls.attributes:
-            found.append(cls.attributes[node.attr])
-        if len(found) != 1 or not isinstance(found[0], ast.Call) or len(found[0].args) > 1 or found[0].keywords:
+        owners = [item for item in self.site.engine.mro(cls) if isinstance(item, ClassInfo)]
+        found = [(owner, value) for owner in owners for value in _set_to(owner, node.attr)]
+        if len(found) != 1 or found[0][0].module.path != self.site.module.path:
             return None
-        made = found[0]
-        if (cls.module.dotted(made.func) or "") != "logging.getLogger" or cls.module.path != self.site.module.path:
+        owner, made = found[0]
+        if isinstance(made, ast.Name):
+            return made.id if self._is_file_logger(made.id) else None
+        if not isinstance(made, ast.Call) or len(made.args) > 1 or made.keywords:
+            return None
+        if (owner.module.dotted(made.func) or "") != "logging.getLogger":
             return None
         if made.args and not isinstance(made.args[0], ast.Constant):
             if not (isinstance(made.args[0], ast.Name) and made.args[0].id == "__name__"):
                 return None
-        return cls.chunk.source_of(made)
+        return owner.chunk.source_of(made)
+
+    def _is_file_logger(self, name: str) -> bool:
+        """Whether a name stands for one logger of the file from the beginning on."""
+        module = self.site.module
+        bindings = module.bindings.get(name, [])
+        if len(bindings) != 1 or bindings[0].kind != "value" or name in module.rebound or name in self.locals:
+            return False
+        return self.site.engine.global_value(module, name).kind is Kind.LOGGER
 
     # -- tensor work that must keep its place ------------------------------------------------------
 
@@ -407,6 +430,18 @@ class _Lowering:
                 if index.kind is Kind.TENSOR:
                     return False
         return True
+
+
+def _set_to(cls: ClassInfo, attribute: str) -> Iterator[ast.expr]:
+    """What a class sets an attribute of its objects to, in its methods and in its body."""
+    for method in cls.methods.values():
+        for item in ast.walk(method.node):
+            targets = item.targets if isinstance(item, ast.Assign) else []
+            targets = [item.target] if isinstance(item, ast.AnnAssign) else targets
+            if isinstance(item, (ast.Assign, ast.AnnAssign)) and item.value is not None:
+                yield from (item.value for t in targets if isinstance(t, ast.Attribute) and t.attr == attribute)
+    if attribute in cls.attributes:
+        yield cls.attributes[attribute]
 
 
 def lower(

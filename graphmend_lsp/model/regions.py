@@ -14,6 +14,7 @@ from graphmend_lsp.text import Span
 
 EntryKind = Literal["compile", "export", "named", "implied"]
 _COMPILE = frozenset({"torch.compile", "torch._dynamo.optimize", "torch.compiler.compile"})
+_DISABLED = frozenset({"torch.compiler.disable", "torch._dynamo.disable", "torch._disable_dynamo"})
 _FRAMEWORK = frozenset({"support_torch_compile"})
 NOT_IN_FORWARD = frozenset(
     "_init_weights init_weights reset_parameters extra_repr train eval get_input_embeddings set_input_embeddings "
@@ -80,11 +81,13 @@ def entries(module: Module, named: tuple[str, ...], resolver: Resolver) -> list[
     for entry in _Finder(module, resolver).run():
         add(entry)
     for cls in module.classes:
-        if not resolver.is_module(cls):
+        if not resolver.is_module(cls) or _is_kept_out(module, cls.node.decorator_list):
             continue
         function = cls.methods.get("forward")
         if function is None and _overrides(cls, resolver):
             function = _forward_of(cls, resolver)
+        if function is not None and _is_kept_out(function.module, function.decorators):
+            continue
         if function is not None and function.module is not module:
             message = f"`{cls.name}` is an nn.Module: its forward (inherited) may be compiled"
             add(Entry(function, "implied", Place(cls.chunk.id, header_span(cls.chunk, cls.node)), module.path, message))
@@ -93,6 +96,12 @@ def entries(module: Module, named: tuple[str, ...], resolver: Resolver) -> list[
             message = f"`{cls.name}` is an nn.Module: its forward may be compiled"
             add(Entry(function, "implied", Place(cls.chunk.id, span), module.path, message))
     return list(found.values())
+
+
+def _is_kept_out(module: Module, decorators: list[ast.expr]) -> bool:
+    """Whether a function or class is decorated so that it is never compiled."""
+    targets = (node.func if isinstance(node, ast.Call) else node for node in decorators)
+    return any(module.dotted(target) in _DISABLED for target in targets)
 
 
 def _forward_of(cls: ClassInfo, resolver: Resolver) -> FunctionInfo | None:

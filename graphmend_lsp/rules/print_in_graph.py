@@ -59,7 +59,12 @@ SPEC = Spec("GM201", "print-in-graph", ("print", "text"), "GB0059")
 
 def flag(event: Event) -> Flag | None:
     if event.kind == "text":
-        words = {"%": "`%` formats a tensor as text", "str": "`str()` of a tensor", "repr": "`repr()` of a tensor"}
+        words = {
+            "f-string": "using the text of a tensor",
+            "%": "`%` formats a tensor as text",
+            "str": "`str()` of a tensor",
+            "repr": "`repr()` of a tensor",
+        }
         what = words.get(event.name, f"`{event.name}()` of a tensor")
         why = event.value.why if event.value is not None else None
         return Flag(

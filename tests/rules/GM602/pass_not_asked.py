@@ -43,4 +43,13 @@ def outside(x):
     return x * 3
 
 
+class Reference(torch.nn.Module):
+    @torch.compiler.disable
+    def forward(self, x):
+        # never compiled
+        if x.sum() > 0:
+            print("positive")
+        return x * 2
+
+
 CASES = [("calls", [lambda: (torch.ones(2),)])]

@@ -262,7 +262,28 @@ def with_stats():
 
 
 CALLS = {"repeat": 9}
+class Counted:
+    def __init__(self, items):
+        self.items = items
+        self.seen = 0
+
+    def __iter__(self):
+        for item in self.items:
+            self.seen += 1
+            yield item
+
+
+class MadeInTheCall(nn.Module):
+    """What counts is made anew in each call."""
+
+    def forward(self, x):
+        for _ in Counted(range(2)):
+            x = x * 2
+        return x
+
+
 CASES = [
+    ("MadeInTheCall", [floats], CALLS),
     ("Float", [floats], CALLS),
     ("Buffer", [floats], CALLS),
     ("Cache", [floats], CALLS),
