@@ -402,7 +402,7 @@ def _measured_as(name: str, arguments: Arguments) -> str:
             return "copy.copy module" if first.kind is Kind.MODULE else "copy.copy object"
     if name.startswith("torch.use_deterministic_algorithms") and "warn_only" in arguments.keywords:
         return f"{name} warn_only"
-    if name in _PARAMETER and arguments.values and _made_here(arguments.values[0]):
+    if name in _PARAMETER and (data := arguments.get(0, "data")) is not None and _made_here(data):
         return "torch.nn.Parameter computed"
     if name in _AFFINE and _without_parameters(arguments, *_AFFINE[name]):
         return f"{name} plain"
