@@ -20,6 +20,8 @@ from graphmend_lsp.flow.host import is_runtime
 from graphmend_lsp.flow.ops import OpFact, function_fact, method_fact, module_fact
 from graphmend_lsp.flow.torch_calls import inplace
 from graphmend_lsp.flow.values import MISSING, UNKNOWN, Bound, Closure, Kind, Null, Value
+from graphmend_lsp.mend.bounds import Bounds
+from graphmend_lsp.mend.computed import Computed
 from graphmend_lsp.mend.names import called_name
 from graphmend_lsp.mend.operators import (
     FINITE_SLOPE,
@@ -54,13 +56,25 @@ class Issue:
 class Legality:
     """Collects the obstacles to computing expressions of one function speculatively."""
 
-    def __init__(self, engine: Engine, facts: Facts, source: FunctionInfo, *, no_grad: bool, depth: int = 0) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        facts: Facts,
+        source: FunctionInfo,
+        *,
+        no_grad: bool,
+        depth: int = 0,
+        computed: Computed | None = None,
+    ) -> None:
         self.engine = engine
         self.facts = facts
         self.function = source
         self.no_grad = no_grad
         self.depth = depth
+        self.computed = computed
+        """What the test of the branch has computed: it raises there already, or nowhere."""
         self.issues: list[Issue] = []
+        self._bounds = Bounds(source, self.value)
 
     def value(self, node: ast.expr) -> Value:
         return self.facts.values.get(id(node), UNKNOWN)
@@ -77,7 +91,15 @@ class Legality:
         todo: list[ast.expr] = [node]
         while todo:
             item = todo.pop()
-            todo.extend(self._parts(item))
+            if self.computed is not None and self.computed.holds(item):
+                self._computed(item)
+            else:
+                todo.extend(self._parts(item))
+
+    def _computed(self, node: ast.expr) -> None:
+        inner = Legality(self.engine, self.facts, self.function, no_grad=self.no_grad, depth=self.depth)
+        inner.check(node)
+        self.issues += [issue for issue in inner.issues if issue.reason != "may-raise"]
 
     def _parts(self, node: ast.expr) -> Iterable[ast.expr]:
         """Check one node; returns the parts that remain to be checked."""
@@ -162,11 +184,11 @@ class Legality:
         if isinstance(op, ast.MatMult):
             self._issue("heavy", f"`{self.text(node)}` is a matrix product and would run on every call", node)
         elif isinstance(op, (ast.FloorDiv, ast.Mod)):
-            if not _nonzero(divisor, right):
+            if not self._divides(divisor, right):
                 message = f"`{self.text(node)}` raises for an integer divisor of zero, although its branch is not taken"
                 self._issue("may-raise", message, node)
         elif isinstance(op, ast.Div):
-            if not _nonzero(divisor, right):
+            if not self._divides(divisor, right):
                 self._large(node)
         elif isinstance(op, ast.Pow):
             self._power(node, right)
@@ -350,7 +372,10 @@ class Legality:
 
     def _divides_safely(self, node: ast.Call, method: bool) -> bool:
         divisor = self._operand(node, method, 1)
-        return divisor is not None and _nonzero(divisor, self.value(divisor))
+        return divisor is not None and self._divides(divisor, self.value(divisor))
+
+    def _divides(self, divisor: ast.expr, value: Value) -> bool:
+        return _nonzero(divisor, value) or self._bounds.divides(divisor)
 
     def _power_call(self, node: ast.Call, method: bool) -> bool:
         exponent = self._operand(node, method, 1)

@@ -11,6 +11,7 @@ from graphmend_lsp.flow.events import Datum
 from graphmend_lsp.flow.values import Kind, Null, Value
 from graphmend_lsp.mend import names
 from graphmend_lsp.mend.base import ExpressionReplacement, Replacement, Site
+from graphmend_lsp.mend.computed import Computed
 from graphmend_lsp.mend.conditions import Condition, Conditions
 from graphmend_lsp.mend.layout import indent_unit, line_width
 from graphmend_lsp.mend.legality import Issue, Legality
@@ -105,7 +106,12 @@ class Writer:
         return made
 
     def legality(self) -> Legality:
-        return Legality(self.site.engine, self.site.facts, self.site.function, no_grad=self.no_grad)
+        site = self.site
+        return Legality(site.engine, site.facts, site.function, no_grad=self.no_grad, computed=self.computed)
+
+    @cached_property
+    def computed(self) -> Computed:
+        return Computed(self.site.event.node)
 
     def speculate(self, node: ast.expr) -> None:
         """``node`` will be computed on both paths."""

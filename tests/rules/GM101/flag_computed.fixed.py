@@ -1,0 +1,114 @@
+"""What a test computes itself raises on no path alone; a divisor that has a lower bound makes nothing infinite."""
+
+import torch
+from torch import Tensor
+from graphmend_lsp.runtime import select
+
+
+def shifted(x: Tensor):
+    # GM101
+    x = torch.where(x.min() < 0, x - x.min(), x)
+    return x * 2
+
+
+def shifted_and_scaled(x: Tensor):
+    low, high = x.min(), x.max()
+    # GM101
+    x = select(high > 1.0, (x - low) / (high - low).clamp(min=1e-5), x)
+    return x * 2
+
+
+def scaled_by_a_peak(x: Tensor):
+    # GM101
+    x = select(x.abs().max() > 1, x / (x.abs().max() + 1e-6), x)
+    return x * 2
+
+
+def behind_a_static_test(x: Tensor):
+    # GM101
+    if x.dim() == 1:
+        x = torch.where(x.max() > 0, x * x.max(), x)
+    return x + 1
+
+
+def in_an_expression(x: Tensor, i: int = 1):
+    return select(x[i] > 0, x[i] * 2, x[i] - 1)  # GM101
+
+
+def masked_mean(x: Tensor):
+    mask = (x > 0).float()
+    count = mask.sum().clamp(min=1)
+    # GM101
+    y = select(x.sum() > 0, (x * mask).sum() / count, x.sum() * 0)
+    return y + 1
+
+
+def summed_squares(x: Tensor):
+    # GM101
+    x = select(x.sum() > 0, torch.div(x, x.square().sum() + 1.0), x)
+    return x * 2
+
+
+def of_another_value(x: Tensor):
+    if x.min() < 0:  # GM101
+        x = x[1:]
+        x = x - x.min()
+    return x.sum() * 2
+
+
+def only_in_the_second_test(x: Tensor, on: bool = False):
+    if on or x.max() > 0:  # GM101
+        x = x * x.max()
+    return x + 1
+
+
+def a_bound_that_is_written_over(x: Tensor):
+    count = (x > 0).sum().float().clamp(min=1.0)
+    count.sub_(1.0)
+    if x.sum() > 0:  # GM101
+        x = x / count
+    return x * 2
+
+
+def bounded_by_a_parameter(x: Tensor, eps: float = 1e-6):
+    if x.sum() > 0:  # GM101
+        x = x / (x.abs().sum() + eps)
+    return x * 2
+
+
+def the_smaller_of_two(x: Tensor, y: Tensor):
+    if x.sum() > 0:  # GM101
+        x = x / (x.abs().min(y) + 1.0)
+    return x * 2
+
+
+def up():
+    return (torch.tensor([1.0, 2.0, 3.0]),)
+
+
+def down():
+    return (torch.tensor([-1.0, -2.0, -3.0]),)
+
+
+def zeros():
+    return (torch.zeros(3),)
+
+
+def empty():
+    return (torch.zeros(0),)
+
+
+CASES = [
+    ("shifted", [up, down, zeros, empty]),
+    ("shifted_and_scaled", [up, down, zeros, empty]),
+    ("scaled_by_a_peak", [up, down, zeros, empty]),
+    ("behind_a_static_test", [up, down, zeros, empty]),
+    ("in_an_expression", [up, down, zeros, empty]),
+    ("masked_mean", [up, down, zeros, empty]),
+    ("summed_squares", [up, down, zeros, empty]),
+    ("of_another_value", [up, down]),
+    ("only_in_the_second_test", [up, down]),
+    ("a_bound_that_is_written_over", [up, down]),
+    ("bounded_by_a_parameter", [up, down]),
+    ("the_smaller_of_two", [lambda: (*up(), *down()), lambda: (*down(), *up())]),
+]
