@@ -287,6 +287,8 @@ class Builtins(Methods):
             return self._collection(last, arguments)
         if name == "functools.partial" and arguments.values:
             return self._partial(arguments, node)
+        if name == "dataclasses.replace" and arguments.values:
+            return self.replaced(arguments.values[0], arguments)
         if name == "copy.copy" or name == "copy.deepcopy":
             first = arguments.values[0] if arguments.values else UNKNOWN
             return changed(first, roots=frozenset({("op", id(node))})) if first.kind is Kind.TENSOR else first

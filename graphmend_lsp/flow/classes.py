@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from graphmend_lsp.flow import host, tensors
 from graphmend_lsp.flow.events import Facts
@@ -162,6 +162,11 @@ class Classes(Names):
             if isinstance(item, ClassInfo):
                 fields.extend(name for name in item.annotations if name not in fields)
         return fields
+
+    def is_computed(self, cls: ClassInfo, name: str) -> bool:
+        """Whether an attribute of a record is no field of it, but set by a method (``__post_init__``)."""
+        classes = [item for item in self.mro(cls) if isinstance(item, ClassInfo)]
+        return not any(name in item.annotations for item in classes) and any(self.setters(c, name) for c in classes)
 
     def record_default(self, cls: ClassInfo, name: str) -> Value:
         """What a field holds that the constructor is not given."""
@@ -343,6 +348,13 @@ _PLAIN_BASES = frozenset(
 )
 
 
+def _sorted_out(value: Value, name: str) -> Mapping[str, Value] | None:
+    """The items of a dict that holds tensors and other things, and is set as a whole."""
+    if value.dtype != "dict" or not value.keys or value.element is None or not value.element.mixed:
+        return None
+    return {key: owned(item, name) for key, item in value.keys.items()}
+
+
 def _named(value: Value) -> dict[str, Value] | None:
     """The members of a ``ModuleDict``, by name."""
     if value.dtype != "dict" or value.keys is None:
@@ -385,7 +397,7 @@ def owned(value: Value, name: str) -> Value:
     if value.kind is Kind.CONTAINER:
         if value.dtype == "record":
             return changed(value, truth=None, roots=frozenset({root}))
-        return changed(value, truth=None, elements=None, keys=None, roots=frozenset({root}))
+        return changed(value, truth=None, elements=None, keys=_sorted_out(value, name), roots=frozenset({root}))
     if value.kind is Kind.PYTHON and value.dtype == "ndarray":
         return as_array(value, root)
     if value.kind is Kind.PYTHON:

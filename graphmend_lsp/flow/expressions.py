@@ -65,7 +65,7 @@ FORMATTED = "formatted"
 PATH = "pathlib.Path"
 POINTER = "pointer"
 """The type of what ``data_ptr()`` gives."""
-_RECORD_METHODS = frozenset({"get", "keys", "values", "items", "to_tuple", "pop", "update"})
+_RECORD_METHODS = frozenset({"get", "keys", "values", "items", "to_tuple", "pop", "update", "_replace"})
 
 
 class Expressions(Narrowing):
@@ -594,6 +594,8 @@ class Expressions(Narrowing):
             if isinstance(value.ref, ClassInfo) and self.engine.method(value.ref, name) is not None:
                 return self._member(value, value.ref, name, node)
             if value.dtype == "record" and name not in _RECORD_METHODS:
+                if isinstance(value.ref, ClassInfo) and self.engine.is_computed(value.ref, name):
+                    return self._member(value, value.ref, name, node)
                 return value.element if value.element is not None and value.keys is None else UNKNOWN
             return Value(Kind.METHOD, ref=Bound(value, name, node))
         if kind is Kind.CLASS and isinstance(value.ref, ClassInfo):

@@ -167,18 +167,32 @@ class Methods(TorchCalls):
             return container(element=container((STR, element), type_name="tuple"), type_name="list")
         if name == "get":
             return self._looked_up(receiver, arguments)
+        if name == "_replace":
+            return self.replaced(receiver, arguments)
         if name in ("index", "count"):
             return INT
         if name == "copy":
             return receiver
         return UNKNOWN
 
+    def replaced(self, record: Value, arguments: Arguments) -> Value:
+        """A record with other fields: ``dataclasses.replace(record, h=x)``, ``record._replace(h=x)``."""
+        if record.kind is not Kind.CONTAINER or record.dtype != "record":
+            return UNKNOWN
+        element = join_all(tuple(v for v in (record.element, *arguments.keywords.values()) if v is not None))
+        if record.keys is None or not arguments.exact:
+            return changed(record, keys=None, elements=None, element=element)
+        keys = {**record.keys, **arguments.keywords}
+        elements = None if record.elements is None else tuple(keys.values())
+        return changed(record, keys=keys, elements=elements, element=element)
+
     def _looked_up(self, receiver: Value, arguments: Arguments) -> Value:
         """``d.get(key, default)`` or ``d.pop(key, default)``."""
         key = arguments.values[0].const if arguments.values else MISSING
         default = arguments.get(1, "default")
         if receiver.keys is not None and isinstance(key, str):
-            return receiver.keys.get(key) or default or NONE
+            kept = any(root[0] == "attr" for root in receiver.roots)  # where others may have added to it
+            return receiver.keys.get(key) or (UNKNOWN if kept else default or NONE)
         return join(receiver.element or UNKNOWN, default or NONE)
 
     def _forget(self, node: ast.Call, arguments: Arguments) -> None:

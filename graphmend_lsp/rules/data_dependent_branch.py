@@ -43,12 +43,12 @@ A side that holds matrix products or modules of unknown cost is offered as `torc
 only prints or logs is deferred as a whole, with its test.
 
 The result requires a gradient if either side does, with a gradient of zeros for the side not taken, where the `if`
-left none; if what only one side goes back to can have an infinite slope (`sqrt`, a quotient whose divisor has no lower
-bound in sight, such as `.clamp(min=1e-6)`), that zero becomes NaN and the fix is unsafe. Texts of tensors name that history (`grad_fn=<WhereBackward0>`). So `backward` may have more to
-do than before: where later code writes in place into what it needs, it raises as it did on the other path, and a
-backend that differentiates while it compiles raises then. Where autograd refused an in-place operation of the
-original, it no longer does. Under `torch.no_grad` a selection has no history at all: a value that brings one along
-from outside is selected there as an unsafe fix only.
+left none; if what only one side goes back to can have an infinite slope (`sqrt`, a quotient whose divisor has no
+lower bound in sight, such as `.clamp(min=1e-6)`), that zero becomes NaN and the fix is unsafe. Texts of tensors name
+that history (`grad_fn=<WhereBackward0>`). So `backward` may have more to do than before: where later code writes in
+place into what it needs, it raises as it did on the other path, and a backend that differentiates while it compiles
+raises then. Where autograd refused an in-place operation of the original, it no longer does. Under `torch.no_grad` a
+selection has no history at all: a value that brings one along from outside is selected there as an unsafe fix only.
 
 A selection lies densely in memory. Where a side was an expanded tensor (`x.expand(...)`, passed in), an operator may
 take another path for it and round the last bit differently (`softplus` on a CPU: once in 13,000 random modules).
