@@ -40,7 +40,8 @@ class Bounds:
         if isinstance(const, (int, float)) and not isinstance(const, bool):
             return float(const)
         if isinstance(node, ast.Constant):
-            return float(node.value) if type(node.value) in (int, float) else None
+            number = node.value
+            return float(number) if isinstance(number, (int, float)) and not isinstance(number, bool) else None
         if isinstance(node, ast.Name):
             made = self._only_definition(node.id)
             return None if made is None else self.low(made, depth + 1)

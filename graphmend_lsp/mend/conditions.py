@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import math
 from dataclasses import dataclass, field
 
 from graphmend_lsp.finding import Reason
+from graphmend_lsp.flow import tensors
 from graphmend_lsp.flow.events import Datum
 from graphmend_lsp.flow.values import Kind, Value
 from graphmend_lsp.mend.base import Site
@@ -104,7 +106,7 @@ class Conditions:
             return self._source(operands[0])
         text = self._part(operands[0])
         for later in operands[1:]:
-            self._speculated(_without_walrus(later))
+            self._speculated(self._unread(_without_walrus(later)))
             self.first = False
             text = self._torch(function, text, self._part(later))
         return text
@@ -189,6 +191,9 @@ class Conditions:
         if any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops):
             self._issue("unsupported", f"`{text}` looks a value up", node)
             return text
+        read = self._read_number(node)
+        if read is not None:
+            return f"{operand(read, self._source(read))} {text[text.rindex(self._symbol(node)) :]}"
         if any(d.kind == "read" for n in walk(node) if (d := self.data.get(id(n))) is not None):
             message = f"`{text}` compares a number read to the host, in double precision"
             self._issue("host-value", message, node)
@@ -200,6 +205,48 @@ class Conditions:
         if value.shape != ():
             self.result.exact = False
         return text
+
+    @staticmethod
+    def _symbol(node: ast.Compare) -> str:
+        return _OPERATORS[type(node.ops[0])]
+
+    def _read_number(self, node: ast.Compare) -> ast.expr | None:
+        """The tensor in ``t.sum().item() > 0``, where it compares with the number as what is read does.
+
+        That is so for a number that every dtype holds: the comparison rounds none, and the tensor has one element.
+        """
+        left, right = node.left, node.comparators[0]
+        if len(node.ops) > 1 or type(node.ops[0]) not in _OPERATORS or not isinstance(left, ast.Call):
+            return None
+        inner = self._read_by(left)
+        if inner is None or self._holds_data(inner):
+            return None
+        value = self._value(inner)
+        signed = tensors.is_floating(value.dtype)
+        return inner if value.shape == () and not value.array and _in_every_dtype(right, signed=signed) else None
+
+    def _read_by(self, node: ast.Call) -> ast.expr | None:
+        """What ``t.item()`` or ``float(t)`` reads."""
+        callee = self._value(node.func)
+        inner: ast.expr | None = None
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "item" and callee.kind is Kind.METHOD:
+            inner = node.func.value if not node.args and not node.keywords else None
+        elif callee.kind is Kind.NAMESPACE and callee.ref == "builtins.float" and len(node.args) == 1:
+            inner = node.args[0]
+        if inner is None or self._value(inner).kind is not Kind.TENSOR or self._value(inner).mixed:
+            return None
+        return inner
+
+    def _unread(self, node: ast.expr) -> ast.expr:
+        """What of a test is still computed when it is not read to the host."""
+        if isinstance(node, ast.Compare):
+            return self._read_number(node) or node
+        if isinstance(node, ast.Call):
+            callee = self._value(node.func)
+            if callee.kind is Kind.NAMESPACE and callee.ref == "builtins.bool" and len(node.args) == 1:
+                return self._unread(node.args[0])
+            return self._read_by(node) or node
+        return node
 
     def _chain(self, node: ast.Compare, operands: list[ast.expr]) -> str:
         pairs: list[str] = []
@@ -259,7 +306,9 @@ class Conditions:
         return left, right
 
     def _plain(self, node: ast.expr) -> str:
-        if not self._holds_data(node):
+        value = self._value(node)
+        one = value.kind is Kind.TENSOR and not value.mixed and value.shape == ()  # inside `.item()` or `bool()`
+        if not one and not self._holds_data(node):
             self._issue("unsupported", f"`{self._source(node)}` is no test on a tensor", node)
             return self._source(node)
         if any(d.kind == "read" for n in walk(node) if (d := self.data.get(id(n))) is not None):
@@ -293,6 +342,17 @@ _OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
 }
+
+
+def _in_every_dtype(node: ast.expr, *, signed: bool) -> bool:
+    """Whether a number has at most seven bits, which even a bfloat16 and an int8 hold; below zero if ``signed``."""
+    negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+    constant = node.operand if isinstance(node, ast.UnaryOp) and negative else node
+    value = constant.value if isinstance(constant, ast.Constant) else None
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or (negative and not signed):
+        return False
+    number = float(value)
+    return number == 0 or (2.0**-6 <= number <= 127 and (math.frexp(number)[0] * 128).is_integer())
 
 
 def _without_walrus(node: ast.expr) -> ast.expr:

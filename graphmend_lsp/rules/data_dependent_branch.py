@@ -37,6 +37,8 @@ paths; operations that only floating point has (`mean`, `silu`, `softmax`) get f
 is not taken. An in-place step that makes floats (`y *= 0.5`, `y /= 2`) is unsafe unless `y` is known to hold floats: it
 raises for integers, and the selection gives floats. It is refused where a side may raise, draws random numbers, writes
 state, or is needed as a Python value.
+A number that is read for the test only (`x.sum().item() > 0`) stays on the device where what it is compared with has a
+few bits (`0`, `0.5`, `100`); others are compared in double precision, which a tensor is not.
 Of a chained comparison (`0 < x.min() < 1`) what stands in the middle is computed twice, so it must be pure, and what
 comes later always, so it must not raise either.
 A side that holds matrix products or modules of unknown cost is offered as `torch.cond` only, as unsafe. A branch that

@@ -146,12 +146,40 @@ class Arms(Writer):
             self.plan.refuse("state-write", f"`{self.short(stmt)}` changes state only if the branch is taken", stmt)
             if self.site.value(value).kind is Kind.SCALAR:
                 self.plan.refuse("host-value", f"`{self.short(value)}` is needed on the host", stmt)
+        elif isinstance(target, ast.Subscript) and self._fills(target, value, arm):
+            self._fill(target, value, arm, stmt, prefix)
         elif isinstance(target, ast.Subscript):
             owner = self.site.value(target.value)
             reason: Reason = "state-write" if owner.kind is Kind.TENSOR else "container-mutation"
             self.plan.refuse(reason, f"`{self.short(stmt)}` writes only if the branch is taken", stmt)
         else:
             self.plan.refuse("unsupported", f"`{self.short(stmt)}` unpacks a value", stmt)
+
+    def _fills(self, target: ast.Subscript, value: ast.expr, arm: Arm) -> bool:
+        """Whether ``y[mask] = 0`` fills a tensor that nobody else holds, which has the shape of the mask."""
+        name, mask = target.value, target.slice
+        if not isinstance(name, ast.Name) or not isinstance(mask, ast.Name) or mask.id in arm.versions:
+            return False
+        known, where = arm.values.get(name.id, self.before.get(name.id, UNKNOWN)), self.site.value(mask)
+        if known.kind is not Kind.TENSOR or known.mixed or known.array or visible(known.roots):
+            return False
+        if where.kind is not Kind.TENSOR or where.dtype != "bool" or where.shape is None or where.shape != known.shape:
+            return False
+        if self._held_by_another(name.id, known, arm) or tensors.may_overlap(known.shape):
+            return False
+        number = value.value if isinstance(value, ast.Constant) else None
+        if type(number) not in (int, float) or not isinstance(number, (int, float)):
+            return False
+        return 0 <= number <= 127 and (float(number).is_integer() or tensors.is_floating(known.dtype))
+
+    def _fill(self, target: ast.Subscript, value: ast.expr, arm: Arm, stmt: ast.stmt, prefix: str) -> None:
+        """``y[mask] = 0`` is ``y = y.masked_fill(mask, 0)``."""
+        name = target.value.id if isinstance(target.value, ast.Name) else ""
+        known = arm.values.get(name, self.before.get(name, UNKNOWN))
+        if name in arm.pending:
+            self._settle(name, arm, prefix)
+        text = f"{arm.versions.get(name, name)}.masked_fill({self.flat(target.slice)}, {self.flat(value)})"
+        self.bind(name, text, None, replace(known, roots=frozenset({("op", id(stmt))})), arm)
 
     def _augment(self, stmt: ast.AugAssign, arm: Arm, prefix: str) -> None:
         """``y *= 0.5`` on a tensor that nobody else holds is ``y = y * 0.5``."""
