@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from graphmend_lsp.flow import host, sizes, tensors
-from graphmend_lsp.flow.events import Datum, Test
+from graphmend_lsp.flow.events import Datum, EventKind, Test
 from graphmend_lsp.flow.narrowing import Narrowing
 from graphmend_lsp.flow.ops import method_fact
 from graphmend_lsp.flow.state import State
@@ -191,6 +192,7 @@ class Expressions(Narrowing):
                 value = self.facts.values.get(id(node.operand), UNKNOWN)
                 self.datum("not", node, value, node.operand)
                 return Value(Kind.SCALAR, why=value.why)
+            self._read_alone(test)
             return BOOL if test.truth is None else constant(not test.truth)
         value = self.eval(node.operand)
         if value.kind is Kind.TENSOR and isinstance(node.op, ast.UAdd):
@@ -288,6 +290,8 @@ class Expressions(Narrowing):
             data = next((d for d in test.data if d.kind == "truth"), None)
             if data is not None:
                 self.datum("boolop", node, data.value, data.node)
+            else:
+                self._read_alone(test)
             is_and = isinstance(node.op, ast.And)
             stops = test.truth is (not is_and)
             passes = test.truth is is_and
@@ -302,6 +306,15 @@ class Expressions(Narrowing):
                 break
         self.state = State(saved.env, self.state.written or saved.written, saved.dead)
         return result or UNKNOWN
+
+    def _read_alone(self, test: Test) -> None:
+        """What ``and``, ``or`` or ``not`` reads to give a value is no part of a test that is reported as a whole."""
+        if self.collector is not None:
+            return
+        kinds: tuple[EventKind, ...] = ("extract", "index", "dynamic")
+        for key in ((kind, id(datum.node)) for datum in test.data for kind in kinds):
+            if key in self.events:
+                self.events[key] = replace(self.events[key], in_test=False)
 
     def _if_expression(self, node: ast.IfExp) -> Value:
         test = self.test(node.test)

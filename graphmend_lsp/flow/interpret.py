@@ -129,6 +129,7 @@ class Interpreter(Calls):
                 return
             self.write(left, stmt, f"`{self._short(stmt)}` writes in place")
             if isinstance(stmt.target, ast.Name):
+                self.facts.values[id(stmt.target)] = left
                 kept = changed(result, roots=left.roots, dtype=left.dtype, shape=left.shape)
                 self.state.env[stmt.target.id] = kept
             return

@@ -30,6 +30,20 @@ def as_bool(x: Tensor):
     return x + 1, flag
 
 
+def or_else(x: Tensor):
+    scale = x.abs().max().item() or 1.0  # GM401
+    return x / scale
+
+
+def and_static(x: Tensor):
+    ready = bool((x > 0).all()) and x.dim() == 2  # GM401
+    return x + 1, ready, not x.max().item()  # GM401
+
+
+def asked_whether_empty(x: Tensor):
+    return x + 1, len(x.tolist()) and 3  # GM401
+
+
 def listed(x: Tensor, sizes: Tensor):
     parts = sizes.tolist()  # GM401
     return x * 2, parts
@@ -77,6 +91,9 @@ CASES = [
     ("as_int", [lambda: (torch.tensor([1.0, 2.0]),)]),
     ("as_float", [lambda: (torch.tensor([1.0, 2.0]),)]),
     ("as_bool", [lambda: (torch.tensor([1.0, 2.0]),)]),
+    ("or_else", [lambda: (torch.ones(2),)]),
+    ("and_static", [lambda: (torch.ones(2, 2),)]),
+    ("asked_whether_empty", [lambda: (torch.ones(2),)]),
     ("listed", [lambda: (torch.ones(3), torch.tensor([1, 2]))]),
     ("root_of_a_sum", [lambda: (torch.ones(4),)]),
     ("through_the_host", [lambda: (torch.ones(4),)]),
