@@ -30,6 +30,8 @@ from graphmend_lsp.flow.values import (
 )
 from graphmend_lsp.model.walk import own_nodes, walk
 
+_SAME_SHAPE = frozenset("clamp clip clamp_min clamp_max zeros_like ones_like empty_like".split())
+
 
 class TorchCalls(CallBase):
     """Evaluates calls into torch."""
@@ -253,7 +255,7 @@ class TorchCalls(CallBase):
         if fact.reduction and last not in ("max", "min") and _drops_dimensions(arguments, source):
             # Whatever the dimensions are, the result has another shape than what was reduced.
             return ("reduced", source.shape, root) if source is not None and source.shape != () else root
-        if fact.shape == "same" or last in ("clamp", "clip", "clamp_min", "clamp_max", "zeros_like", "ones_like"):
+        if fact.shape == "same" or last in _SAME_SHAPE:
             same = tensors.shape_of(operands, root) if operands else root
             return tensors.relaid("contiguous" if "memory_format" in arguments.keywords else last, same, root)
         return tensors.view_shape(last, source.shape, root) if fact.alias != "no" and source is not None else root
@@ -281,6 +283,8 @@ class TorchCalls(CallBase):
             return "bool"  # uint8 in gives uint8 out: assumed not to be used as a mask type
         if last in ("clamp", "clip", "clamp_min", "clamp_max"):
             return tensors.promote(operands)
+        if last == "empty_like" and source is not None:
+            return source.dtype  # what samples of it hold is by chance
         return tensors.result_dtype(fact.result_dtype, source, operands)
 
     def _check(self, name: str, arguments: Arguments, node: ast.Call) -> Value:

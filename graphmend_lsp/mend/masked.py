@@ -3,7 +3,7 @@
 ``x.copy_(torch.where(mask, x + 1, x))`` reads and writes the same storage, in the same dtype, and leaves what is not
 masked bit for bit as it was.  The mask has to have the shape of ``x``, and what is added or multiplied is a number
 with which the rest of ``x`` has finite gradients, too.  ``x[mask] = y[mask]`` likewise becomes
-``x.copy_(torch.where(mask, y, x))``, where ``x`` and ``y`` are alike.
+``x.copy_(torch.where(mask, y, x))``, where ``x`` and ``y`` are alike, and so does ``x[mask] = y[mask] * 2 + 1``.
 """
 
 from __future__ import annotations
@@ -11,16 +11,19 @@ from __future__ import annotations
 import ast
 import math
 
-from graphmend_lsp.finding import Offer, Refusal
+from graphmend_lsp.finding import Offer, Reason, Refusal
 from graphmend_lsp.flow import tensors
 from graphmend_lsp.flow.base import visible
 from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.values import UNKNOWN, Kind
 from graphmend_lsp.mend.base import Draft, Replacement, Site
+from graphmend_lsp.mend.sources import one_line, replaced
 from graphmend_lsp.mend.spelling import torch_name
+from graphmend_lsp.model.walk import walk
 
 ORDER = 6
 KIND = "masked"
+_INTEGERS = frozenset("uint8 int8 int16 int32 int64".split())
 _OPERATORS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 
 
@@ -32,10 +35,22 @@ def propose(site: Site) -> list[Offer | Refusal]:
         return [made]
     title = "Select with `torch.where`, and write it back"
     owner = _owner(site)
-    if not any(visible(facts.values.get(id(owner), UNKNOWN).roots) for facts in (site.facts, *site.others)):
+    changes: list[tuple[Reason, str]] = []
+    if any(visible(facts.values.get(id(owner), UNKNOWN).roots) for facts in (site.facts, *site.others)):
+        text = (
+            f"`{site.source(owner)}` comes from outside: if it is expanded, so that elements share a place, it raises"
+        )
+        changes.append(("alias", text))
+    stmt = site.event.stmt
+    if isinstance(stmt, ast.Assign) and any(
+        _may_round(facts, owner, stmt.value) for facts in (site.facts, *site.others)
+    ):
+        text = f"if `{site.source(owner)}` holds integers, what is written is cut off, instead of an exception"
+        changes.append(("may-raise", text))
+    if not changes:
         return [Offer(KIND, title, "safe")]
-    changes = f"`{site.source(owner)}` comes from outside: if it is expanded, so that elements share a place, it raises"
-    return [Offer(KIND, title, "unsafe", changes, ("alias",)), Refusal(KIND, "alias", changes)]
+    offer = Offer(KIND, title, "unsafe", "; ".join(text for _, text in changes), tuple(reason for reason, _ in changes))
+    return [offer, *(Refusal(KIND, *change) for change in changes)]
 
 
 def _owner(site: Site) -> ast.expr:
@@ -58,7 +73,7 @@ def build(site: Site, offer: Offer) -> Draft | Refusal:
 def _update(site: Site) -> str | Refusal | None:
     """The new line, or why there is none."""
     stmt = site.event.stmt
-    if site.code == "GM501" and isinstance(stmt, ast.Assign) and stmt.value is site.event.node:
+    if site.code == "GM501" and isinstance(stmt, ast.Assign) and any(n is site.event.node for n in walk(stmt.value)):
         return _moved(site, stmt)
     if site.code != "GM501" or not isinstance(stmt, ast.AugAssign) or not isinstance(stmt.target, ast.Subscript):
         return None
@@ -81,22 +96,58 @@ def _update(site: Site) -> str | Refusal | None:
 
 
 def _moved(site: Site, stmt: ast.Assign) -> str | Refusal | None:
-    """``x[mask] = y[mask]`` as a selection."""
-    target, value = stmt.targets[0], stmt.value
-    if len(stmt.targets) > 1 or not isinstance(target, ast.Subscript) or not isinstance(value, ast.Subscript):
+    """``x[mask] = y[mask]``, or what is computed of such elements, as a selection."""
+    target = stmt.targets[0]
+    if len(stmt.targets) > 1 or not isinstance(target, ast.Subscript):
         return None
-    owner, source, mask = target.value, value.value, target.slice
-    if ast.dump(mask) != ast.dump(value.slice):
+    owner, mask = target.value, target.slice
+    reads = _reads(stmt.value, ast.dump(mask))
+    if reads is None or not reads:
         return None
-    names = [n.id for n in (owner, source) if isinstance(n, ast.Name)]
-    if not isinstance(owner, ast.Name) or len(names) < 2 or not any(_plain(mask, name) for name in names):
+    names = [n.id for n in (owner, *(read.value for read in reads)) if isinstance(n, ast.Name)]
+    if not isinstance(owner, ast.Name) or len(names) <= len(reads) or not any(_plain(mask, name) for name in names):
         return Refusal(KIND, "unsupported", "what is written, or its mask, is not written plainly")
     for facts in (site.facts, *site.others):
-        refusal = _fits(facts, owner, mask) or _alike(facts, owner, source)
+        refusal = _fits(facts, owner, mask)
+        for read in reads:
+            refusal = refusal or _alike(facts, owner, read.value)
+        value = facts.values.get(id(owner), UNKNOWN)
+        if stmt.value is not reads[0] and (
+            value.dtype == "bool" or (value.dtype in _INTEGERS and _may_round(facts, owner, stmt.value))
+        ):
+            refusal = refusal or Refusal(KIND, "dtype", f"`{owner.id}` holds other numbers than what is written")
         if refusal is not None:
             return refusal
-    text = site.source(mask)
-    return f"{owner.id}.copy_({torch_name(site)[0]}.where({text}, {names[1]}, {owner.id}))"
+    new = one_line(replaced(site, stmt.value, [(read, site.source(read.value)) for read in reads]))
+    if "\n" in new:
+        return Refusal(KIND, "unsupported", "a comment stands inside what is written")
+    return f"{owner.id}.copy_({torch_name(site)[0]}.where({site.source(mask)}, {new}, {owner.id}))"
+
+
+def _reads(node: ast.expr, mask: str) -> list[ast.Subscript] | None:
+    """The elements that a mask chooses, in sums and multiples of them.
+
+    These are exact for each element, and keep nothing of it for the backward pass: what is written after that may be
+    the tensor that was read.
+    """
+    if isinstance(node, ast.Subscript):
+        return [node] if ast.dump(node.slice) == mask else None
+    if _number(node) is not None:
+        return []
+    if isinstance(node, ast.UnaryOp):
+        return _reads(node.operand, mask) if isinstance(node.op, ast.USub) else None
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        left, right = _reads(node.left, mask), _reads(node.right, mask)
+        if left is None or right is None or (isinstance(node.op, ast.Mult) and left and right):
+            return None
+        return left + right
+    return None
+
+
+def _may_round(facts: Facts, owner: ast.expr, new: ast.expr) -> bool:
+    """Whether a float is written in what is computed, beside tensors that are not known to hold floats."""
+    written = any(isinstance(_number(n), float) for n in walk(new) if isinstance(n, ast.Constant))
+    return written and not tensors.is_floating(facts.values.get(id(owner), UNKNOWN).dtype)
 
 
 def _alike(facts: Facts, owner: ast.Name, source: ast.expr) -> Refusal | None:

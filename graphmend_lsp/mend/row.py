@@ -3,19 +3,22 @@
 An index tensor with one dimension stays on the device.  ``x[i]`` is a view of ``x``, the other a copy: so it must only
 be computed with, and ``x`` never be written.  Strides, and the exception for an index that is out of range, are the
 same; inductor's is another one, so it is safe for what ``argmax`` and ``argmin`` give only.
+
+``i = int(scores.argmax())`` that only picks such rows stays a tensor, and so does the ``i`` of ``x[:, i]``.
 """
 
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 
 from graphmend_lsp.finding import Offer, Refusal
 from graphmend_lsp.flow.events import Facts
 from graphmend_lsp.flow.ops import function_fact, method_fact
 from graphmend_lsp.flow.values import UNKNOWN, Kind
-from graphmend_lsp.mend.base import Draft, ExpressionReplacement, Site
-from graphmend_lsp.mend.sources import one_line, operand
-from graphmend_lsp.model.walk import children, own_nodes
+from graphmend_lsp.mend.base import Draft, Site
+from graphmend_lsp.mend.sources import one_line, operand, replacements
+from graphmend_lsp.model.walk import children, own_nodes, walk
 
 ORDER = 8
 KIND = "row"
@@ -26,8 +29,8 @@ def propose(site: Site) -> list[Offer | Refusal]:
     made = _made(site)
     if made is None or isinstance(made, Refusal):
         return [] if made is None else [made]
-    title = f"Index with a tensor of one dimension: `{made}`"
-    if _in_range(site):
+    title = f"Index with a tensor of one dimension: `{made.shown}`"
+    if made.in_range:
         return [Offer(KIND, title, "safe")]
     return [Offer(KIND, title, "unsafe", _CHANGES, ("may-raise",)), Refusal(KIND, "may-raise", _CHANGES)]
 
@@ -36,37 +39,102 @@ def build(site: Site, offer: Offer) -> Draft | Refusal:
     made = _made(site)
     if made is None or isinstance(made, Refusal):
         return made or Refusal(offer.kind, "unsupported", "there is no such index")
-    assert isinstance(site.event.node, ast.expr)
-    return Draft((ExpressionReplacement(site.event.node, made),))
+    nodes = [site.function.node, *own_nodes(site.function.node)]
+    parents = {id(child): node for node in nodes for child in children(node)}
+    return Draft(tuple(replacements(site, parents, made.cuts)))
 
 
-def _made(site: Site) -> str | Refusal | None:
-    """The new expression."""
+@dataclass(frozen=True)
+class _Made:
+    """What is replaced, the row that is shown, and whether the index is one of what it is used on."""
+
+    cuts: tuple[tuple[ast.expr, str], ...]
+    shown: str
+    in_range: bool
+
+
+def _made(site: Site) -> _Made | Refusal | None:
     node = site.event.node
+    if site.code == "GM401":
+        return _read(site, node) if isinstance(node, ast.Call) else None
     if site.code != "GM402" or site.event.name != "index" or not isinstance(node, ast.Subscript):
         return None
-    if isinstance(node.slice, (ast.Tuple, ast.Slice)) or not isinstance(node.ctx, ast.Load):
+    index = _index(node)
+    made = None if index is None else _row(site, node, index, index)
+    if index is None or made is None or isinstance(made, Refusal):
+        return made
+    return _Made(((node, made),), made, _in_range(site, index))
+
+
+def _read(site: Site, call: ast.Call) -> _Made | None:
+    """``int(i)`` or ``i.item()`` of which nothing but rows is made."""
+    if site.event.name == "item" and isinstance(call.func, ast.Attribute):
+        inner = call.func.value
+    elif site.event.name == "int" and len(call.args) == 1 and not call.keywords:
+        inner = call.args[0]
+    else:
         return None
+    nodes = [site.function.node, *own_nodes(site.function.node)]
+    parents = {id(child): node for node in nodes for child in children(node)}
+    parent = parents.get(id(call))
+    cuts: list[tuple[ast.expr, str]] = []
+    uses: list[ast.expr] = [call]
+    if isinstance(parent, ast.Assign):
+        name = parent.targets[0]
+        if len(parent.targets) > 1 or not isinstance(name, ast.Name) or name.id in site.facts.params:
+            return None
+        same = [n for n in walk(site.function.node) if isinstance(n, ast.Name) and n.id == name.id]
+        uses = [n for n in same if isinstance(n.ctx, ast.Load)]
+        if len(same) - len(uses) > 1 or not uses:
+            return None
+        cuts.append((call, one_line(site.source(inner))))
+    rows: list[str] = []
+    for use in uses:
+        outer = parents.get(id(use))
+        outer = parents.get(id(outer)) if isinstance(outer, ast.Tuple) else outer
+        if not isinstance(outer, ast.Subscript) or _index(outer) is not use:
+            return None
+        row = _row(site, outer, use, inner)
+        if row is None or isinstance(row, Refusal):
+            return None
+        rows.append(row)
+        cuts.append((outer, row))
+    return _Made(tuple(cuts), rows[0], _in_range(site, inner))
+
+
+def _index(node: ast.Subscript) -> ast.expr | None:
+    """The one index of ``x[i]``, or of ``x[:, i]`` behind slices."""
+    if not isinstance(node.ctx, ast.Load):
+        return None
+    *before, index = node.slice.elts if isinstance(node.slice, ast.Tuple) and node.slice.elts else [node.slice]
+    if isinstance(index, (ast.Slice, ast.Tuple)) or not all(isinstance(part, ast.Slice) for part in before):
+        return None
+    return index
+
+
+def _row(site: Site, node: ast.Subscript, index: ast.expr, tensor: ast.expr) -> str | Refusal | None:
+    """The new expression of a row; ``tensor`` is the index on the device."""
     for facts in (site.facts, *site.others):
-        owner, index = facts.values.get(id(node.value), UNKNOWN), facts.values.get(id(node.slice), UNKNOWN)
-        if owner.kind is not Kind.TENSOR or owner.array or owner.mixed or index.kind is not Kind.TENSOR or index.mixed:
+        owner, place = facts.values.get(id(node.value), UNKNOWN), facts.values.get(id(tensor), UNKNOWN)
+        if owner.kind is not Kind.TENSOR or owner.array or owner.mixed or place.kind is not Kind.TENSOR or place.mixed:
             return Refusal(KIND, "unsupported", f"`{site.source(node)}` is not known to be a row of a tensor")
-        if owner.device is None or owner.device != index.device:
-            return Refusal(KIND, "unsupported", f"`{site.source(node.slice)}` may lie on another device")
-        if index.shape != () or index.dtype != "int64":
-            return Refusal(KIND, "dtype", f"`{site.source(node.slice)}` is not known to be one integer")
+        if owner.device is None or owner.device != place.device:
+            return Refusal(KIND, "unsupported", f"`{site.source(index)}` may lie on another device")
+        if place.shape != () or place.dtype != "int64":
+            return Refusal(KIND, "dtype", f"`{site.source(index)}` is not known to be one integer")
         if any(flow.kind in ("write", "call") for root in owner.roots for flow in facts.flows.get(root, ())):
             return Refusal(KIND, "alias", f"`{site.source(node.value)}` may be written, and the row is a view of it")
         if not _Uses(site, facts).computes(node):
             return Refusal(KIND, "alias", "the row is a view, and is not only computed with")
-    index = one_line(site.source(node.slice))
-    return f"{site.source(node.value)}[{operand(node.slice, index)}.reshape(1)].squeeze(0)"
+    shown = index if isinstance(index, ast.Name) else tensor
+    text = f"{operand(shown, one_line(site.source(shown)))}.reshape(1)"
+    before = node.slice.elts[:-1] if isinstance(node.slice, ast.Tuple) else []
+    places = ", ".join([*(site.source(part) for part in before), text])
+    return f"{site.source(node.value)}[{places}].squeeze({len(before)})"
 
 
-def _in_range(site: Site) -> bool:
+def _in_range(site: Site, index: ast.expr) -> bool:
     """Whether the index is where something is largest or smallest."""
-    node = site.event.node
-    index = node.slice if isinstance(node, ast.Subscript) else None
     if isinstance(index, ast.Name):
         given = [
             stmt.value
@@ -78,10 +146,11 @@ def _in_range(site: Site) -> bool:
             for n in own_nodes(site.function.node)
             if isinstance(n, ast.Name) and n.id == index.id and not isinstance(n.ctx, ast.Load)
         ]
-        index = given[0] if len(given) == len(stores) == 1 else None
-    if not isinstance(index, ast.Call) or not isinstance(index.func, ast.Attribute):
-        return False
-    return index.func.attr in ("argmax", "argmin")
+        if len(given) != 1 or len(stores) != 1:
+            return False
+        index = given[0]
+    name = index.func.attr if isinstance(index, ast.Call) and isinstance(index.func, ast.Attribute) else ""
+    return name in ("argmax", "argmin")
 
 
 class _Uses:

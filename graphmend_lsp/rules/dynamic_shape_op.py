@@ -31,10 +31,15 @@ operator in the graph; under either nothing is flagged.
 
 ## Fix safety
 *masked* turns `x[mask] += 1` into `x.copy_(torch.where(mask, x + 1, x))`, and `x[mask] = y[mask]` into
-`x.copy_(torch.where(mask, y, x))`. It is safe, and offered for `+=`, `-=` and `*=` with a finite number that is written
-there, where the mask is known to have the shape of `x` and to lie beside it, and `y` to be like `x`. Unsafe where `x`
-comes from outside the function: an expanded tensor cannot be written back. Assumed: `x` holds numbers.
-*reduction* turns `x[mask].sum()` into `torch.where(mask, x, 0).sum()`, and likewise `mean`, `any` and `all`. Safe for
+`x.copy_(torch.where(mask, y, x))`; so with sums and multiples of such elements (`y[mask] * 2 + 1`). It is safe, and
+offered for `+=`, `-=` and `*=` with a finite number that is written there, where the mask is known to have the shape
+of `x` and to lie beside it, and `y` to be like `x`. Unsafe where `x` comes from outside the function: an expanded
+tensor cannot be written back. Assumed: `x` holds numbers.
+*mask* turns `x[torch.where(mask)] = 0` into `x[mask] = 0`, also with `nonzero(as_tuple=True)`, and where the places
+have a name. Safe where the shapes are known to be equal.
+*reduction* turns `x[mask].sum()` into `torch.where(mask, x, 0).sum()`, and likewise `mean`, `any`, `all`,
+`masked_select`, what is computed of the elements and is 0 for 0 (`(x[mask] - y[mask]).abs().mean()`), `F.mse_loss`,
+`l1_loss`, `smooth_l1_loss` and `huber_loss` of them, and `chosen = x[mask]` of which only such is computed. Safe for
 `any`, `all` and sums of integers where the shapes are known to be equal; else unsafe: another order of summation rounds
 otherwise, and a mask of another shape is broadcast.
 *length* passes `output_size` to `repeat_interleave` where the repeats are made of a list of Python ints that is in
@@ -44,6 +49,7 @@ is not the size.
 *symbol* passes `output_size=graph_int(repeats.sum())` where the repeats are a tensor (unsafe, see [GM401](GM401.md)):
 the length becomes a symbol of the graph. Repeats of one number for several elements raise then.
 *classes* passes `num_classes` to `one_hot` where another call in the function does (unsafe).
+*bins* adds into `n` zeros instead of `torch.bincount(x, minlength=n)`: what is not below `n` raises then (unsafe).
 The setting above is named where it helps (measured on torch 2.13), and left to you: it holds for the whole process.
 
 ## References

@@ -31,10 +31,11 @@ floats, `torch.equal`, functions of `math`, and where such a number decides some
 
 ## Fix safety
 *keep* is offered where the number, or the one name it is given, is only an operand beside a tensor, and where the
-tensor is known to have no dimensions. Comparisons with a tensor, `+=` and the like, `x[i] = number`, and the number of
-`clamp`, `masked_fill` or `torch.where` count as well; `max(n.item(), 1)` becomes `n.detach().clamp(min=1)`. It is
+tensor is known to have no dimensions. Comparisons with a tensor, `+=` and the like, `x[i] = number`, and the number
+of `clamp`, `masked_fill` or `torch.where` count as well; `max(n.item(), 1)` becomes `n.detach().clamp(min=1)`. It is
 unsafe: a Python number is a double, so arithmetic with it rounds otherwise, and it never changes the type of the
-result. `int(np.prod(x.shape))` becomes `x.shape.numel()`, which is safe. *number* is for integers that the module itself keeps as tensors, see [GM402](GM402.md).
+result. `int(np.prod(x.shape))` becomes `x.shape.numel()`, which is safe. *number* is for integers that the module
+itself keeps as tensors, see [GM402](GM402.md).
 *symbol*, only with the setting `symbols`, turns `x.tolist()` into `graph_list(x)` and `x.item()` into
 `graph_int(x)`, functions of the runtime file: the integers become symbols of the graph, which
 `torch._dynamo.config.capture_scalar_outputs` does for a whole process. Unsafe: what has to know such a number while

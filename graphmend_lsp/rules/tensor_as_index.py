@@ -34,7 +34,8 @@ Assumed: parameters hold what their annotations or defaults say; no other file w
 the list. Where the loop is in another method, which gets the tensor, the call passes the list; unsafe, since an
 override of that method gets it, too. Refused where the rows are used for more than sizes, bounds and exact arithmetic,
 or the list may have changed.
-*row* turns `x[best]` into `x[best.reshape(1)].squeeze(0)` where the row is only computed with and `x` is not written:
+*row* turns `x[best]` into `x[best.reshape(1)].squeeze(0)` where the row is only computed with and `x` is not written,
+likewise `x[:, best]`, and `x[int(best)]` where the number is for nothing else:
 safe for what `argmax` and `argmin` give, which is assumed to be an index of what it is used on.
 *block* turns `cache[start : start + n] = k` into `cache.index_copy_(0, start + torch.arange(n), k)`. Unsafe: what is
 written has to fit.

@@ -70,6 +70,43 @@ ROW = "[lambda: (torch.tensor([[0.5, 2.0, 4.0], [1.0, -1.0, 8.0]]),)]"
         ("return x.add(x, alpha=x.max().item())", ROW, None),
         ("return x.sum() / max(x.max().item(), x.shape[0])", ROW, None),
         ("return x * int(x.sum())", ROW, None),
+        ("return (x[x > 1] - 1).abs().mean()", ROW, "torch.where(x > 1, x - 1, 0).abs().sum() / (x > 1).sum()"),
+        (
+            "return x.masked_select(x > 1).mean() - torch.masked_select(x, x < 1).sum()",
+            ROW,
+            "torch.where(x > 1, x, 0).sum() / (x > 1).sum() - torch.where(x < 1, x, 0).sum()",
+        ),
+        (
+            "m = x > 0\n    return F.mse_loss(x[m], (x * 2)[m])",
+            ROW,
+            'F.mse_loss(torch.where(m, x, 0), torch.where(m, x * 2, 0), reduction="sum") / m.sum()',
+        ),
+        (
+            "m = x > 0\n    d = x[m] - (x * 3)[m]\n    return (d ** 2).mean() - d.mean() ** 2",
+            ROW,
+            "(d ** 2).sum() / m.sum() - (d.sum() / m.sum()) ** 2",
+        ),
+        ("return (x[x > 1] > 3).float().mean()", ROW, "torch.where(x > 1, x > 3, False).float().sum() / (x > 1).sum()"),
+        ("m = x > 0\n    d = x[m]\n    return d.mean() * d.shape[0]", ROW, None),
+        ("m = x > 0\n    d = x[m]\n    m = x > 1\n    return d.mean(), m", ROW, None),
+        ("return x[x > 1].log().mean(), (1 / x[x > 1]).sum()", ROW, None),
+        ("return x[x.sum(-1) > 0].mean()", ROW, None),
+        (
+            "m = x > 0\n    y = torch.zeros_like(x)\n    y[m] = x[m] * 0.5 + 1\n    return y",
+            ROW,
+            "y.copy_(torch.where(m, x * 0.5 + 1, y))",
+        ),
+        (
+            "y = x.clone()\n    y[torch.nonzero(x.sum(0) > 0, as_tuple=True)] = 3\n    return y",
+            ROW,
+            "y[x.sum(0) > 0] = 3",
+        ),
+        (
+            "c = x.flatten().long().clamp(0, 8)\n    return torch.bincount(c, minlength=9)",
+            ROW,
+            "torch.zeros(9, dtype=torch.int64, device=c.device).scatter_add_(",
+        ),
+        ("i = int((x > 100).sum())\n    return x[:, i] * 2", ROW, "return x[:, i.reshape(1)].squeeze(1) * 2"),
         ("return copy.deepcopy(x * 2) + 1", ROW, "return (x * 2).detach().clone() + 1"),
         (
             "class Gain(nn.Module):\n        def forward(self, x):\n            return x * 2\n\n    return Gain()(x)",

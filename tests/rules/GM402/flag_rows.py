@@ -20,6 +20,35 @@ def summed(x: Tensor):
     return x[x.sum(-1).argmax()].sum()  # GM402
 
 
+def by_a_number(x: Tensor):
+    best = int(x.sum(-1).argmax())  # GM401
+    row = x[best]
+    return row + x[best].abs()
+
+
+def by_an_item(x: Tensor):
+    return x[x.sum(-1).argmin().item()] * 2  # GM401
+
+
+def a_column(x: Tensor):
+    return x[:, x.sum(0).argmax()] * 2  # GM402
+
+
+def number_is_returned(x: Tensor):
+    best = int(x.sum(-1).argmax())  # GM401
+    return x[best] * 2, best
+
+
+def number_in_a_lambda(x: Tensor):
+    best = int(x.sum(-1).argmax())  # GM401
+    return x[best] * 2, (lambda: best)()
+
+
+def number_of_a_view(x: Tensor):
+    best = int(x.sum(-1).argmax())  # GM401
+    return x[best]
+
+
 def is_a_view(x: Tensor):
     return x[x.sum(-1).argmax()]  # GM402
 
@@ -51,6 +80,12 @@ def turned():
 CASES = [
     ("Best", [rows, turned]),
     ("summed", [rows, turned, lambda: (torch.tensor([[1.0, float("nan")], [2.0, 3.0]]),)]),
+    ("by_a_number", [rows, turned]),
+    ("by_an_item", [rows, turned]),
+    ("a_column", [rows, turned]),
+    ("number_is_returned", [rows]),
+    ("number_in_a_lambda", [rows]),
+    ("number_of_a_view", [rows]),
     ("is_a_view", [rows]),
     ("is_written", [rows]),
     ("was_written", [rows]),

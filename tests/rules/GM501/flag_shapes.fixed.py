@@ -55,7 +55,7 @@ def added_by_mask(x: Tensor):
 def moved_by_mask(x: Tensor):
     mask = x > 1
     y = x.clone()
-    y[mask] = x[mask] * 2  # GM501
+    y.copy_(torch.where(mask, x * 2, y))  # GM501
     return y
 
 

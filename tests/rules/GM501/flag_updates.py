@@ -43,6 +43,36 @@ def outside(z: Tensor):
     return out
 
 
+def computed(z: Tensor):
+    inside = z > 0
+    out = torch.empty_like(z)
+    out[inside] = z[inside] * 2 + 1  # GM501
+    out[~inside] = -z[~inside]  # GM501
+    return out
+
+
+def of_itself(z: Tensor):
+    out = z.clone()
+    low = out < 1
+    out[low] = out[low] * out[low]  # GM501
+    return out
+
+
+def at_places(z: Tensor):
+    out = z.clone()
+    out[torch.where(z > 2)] = 2.0  # GM501
+    places = (z < -2).nonzero(as_tuple=True)  # GM501
+    out[places] = -2.0
+    return out
+
+
+def at_places_that_are_returned(z: Tensor):
+    out = z.clone()
+    places = torch.where(z > 2)  # GM501
+    out[places] = 2.0
+    return out, places[0]
+
+
 def of_another_type(z: Tensor):
     mask = z > 1
     out = torch.zeros(z.shape, dtype=torch.float64)
@@ -93,6 +123,10 @@ def values():
 
 CASES = [
     ("of_an_argument", [lambda: (torch.tensor([0.5, 2.0]),), lambda: (torch.tensor([[0.5, 2.0]]).expand(3, 2),)]),
+    ("computed", [lambda: (torch.tensor([[-3.0, 0.5, float("nan")], [1.0, 7.0, -0.0]]),), lambda: (torch.ones(0),)]),
+    ("of_itself", [lambda: (torch.tensor([[-3.0, 0.5, float("nan")], [1.0, 7.0, -0.0]]),), lambda: (torch.ones(0),)]),
+    ("at_places", [lambda: (torch.tensor([[-3.0, 0.5, float("nan")], [1.0, 7.0, -0.0]]),), lambda: (torch.ones(0),)]),
+    ("at_places_that_are_returned", [lambda: (torch.tensor([[-3.0, 0.5, float("nan")], [1.0, 7.0, -0.0]]),), lambda: (torch.ones(0),)]),
     ("outside", [lambda: (torch.tensor([[-3.0, 0.5, float("nan")], [1.0, 7.0, -0.0]]),), lambda: (torch.ones(0),)]),
     ("of_another_type", [lambda: (torch.tensor([0.5, 2.0]),)]),
     ("rows_of_it", [lambda: (torch.tensor([[0.5, 2.0], [0.0, 0.0]]),)]),
