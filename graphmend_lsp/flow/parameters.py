@@ -166,6 +166,8 @@ class Uses:
         """For each name, the nodes of which a load of it is a direct part."""
         self.computed: dict[str, dict[str, None]] = {}
         """For each name, the names assigned from arithmetic or a comparison with it."""
+        self.compared: dict[str, set[str]] = {}
+        """For each name, the names that are one comparison of it with a number."""
         self.loops: dict[str, list[str]] = {}
         """For each name, the targets of loops and comprehensions over it."""
         self.stored: dict[str, tuple[int, int]] = {}
@@ -190,8 +192,10 @@ class Uses:
                     if isinstance(node, ast.Attribute):
                         self.by_name.setdefault(name, []).append(node)
                     else:
-                        targets = (t.id for t in node.targets if isinstance(t, ast.Name))
+                        targets = [t.id for t in node.targets if isinstance(t, ast.Name)]
                         self.computed.setdefault(name, {}).update(dict.fromkeys(targets))
+                        if isinstance(child, ast.Compare) and _is_number(child.comparators[0]):
+                            self.compared.setdefault(name, set()).update(targets)
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
@@ -239,6 +243,12 @@ class Uses:
 _known_uses: WeakKeyDictionary[FunctionNode, Uses] = WeakKeyDictionary()
 
 
+def _is_number(node: ast.expr) -> bool:
+    if isinstance(node, ast.UnaryOp):
+        node = node.operand
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
 def _is_int(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) is int
 
@@ -281,7 +291,20 @@ def used_as_tensor(
         for node in uses.expressions(derived):
             if isinstance(node, ast.Attribute) and _numeric(node):
                 return node, f"`.{node.attr}` of a result computed from `{name}`"
+            if derived in uses.compared.get(name, ()) and _chooses(node, name, derived):
+                return node, f"`{name}` is indexed by a comparison with it"
     return None
+
+
+def _chooses(node: ast.expr, name: str, mask: str) -> bool:
+    """``name[mask]`` of a mask that was compared with it, and ``~mask``: a truth of Python is used for neither."""
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.Invert)
+    return isinstance(node, ast.Subscript) and _is_name(node.slice, mask) and _named(node.value, name)
+
+
+def _named(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def iterated_as_tensors(

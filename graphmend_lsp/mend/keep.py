@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from graphmend_lsp.finding import Offer, Refusal
 from graphmend_lsp.flow.events import Facts
-from graphmend_lsp.flow.values import UNKNOWN, Kind
+from graphmend_lsp.flow.values import UNKNOWN, Kind, Null
 from graphmend_lsp.mend.base import Draft, ExpressionReplacement, Site
 from graphmend_lsp.mend.sources import one_line
 from graphmend_lsp.mend.spelling import torch_name
@@ -118,17 +118,24 @@ def _grown(site: Site, made: _Made, inner: ast.expr) -> _Made:
             made = _Made(call, made.text)
         elif callee.ref in ("builtins.max", "builtins.min") and len(call.args) == 2:
             other = call.args[1] if call.args[0] is made.node else call.args[0]
-            if not _is_written(other) or not (whole or call.args[0] is made.node):
+            if not all(_is_known(facts, other) for facts in (site.facts, *site.others)) or not (
+                whole or call.args[0] is made.node
+            ):
                 return made  # of a NaN and a number Python takes the first
             made = _Made(call, f"{made.text}.clamp({_BOUNDS[name]}={site.source(other)})")
         else:
             return made
 
 
-def _is_written(node: ast.expr) -> bool:
+def _is_known(facts: Facts, node: ast.expr) -> bool:
+    """Whether it is a number that is written, or known while tracing."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         node = node.operand
-    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+    if isinstance(node, ast.Constant):
+        return type(node.value) in (int, float)
+    value = facts.values.get(id(node), UNKNOWN)
+    known = value.kind is Kind.PYTHON and value.null is Null.NEVER and value.dtype in ("int", "float")
+    return known and isinstance(node, (ast.Name, ast.Attribute))
 
 
 def _takes(facts: Facts, holder: ast.AST, node: ast.expr) -> bool | ast.expr:
@@ -162,7 +169,7 @@ def _larger(facts: Facts, call: ast.Call, node: ast.expr) -> bool:
     callee = facts.values.get(id(call.func), UNKNOWN)
     if callee.kind is not Kind.NAMESPACE or callee.ref not in ("builtins.max", "builtins.min"):
         return False
-    return len(call.args) == 2 and not call.keywords and call.args[0] is node and _is_written(call.args[1])
+    return len(call.args) == 2 and not call.keywords and call.args[0] is node and _is_known(facts, call.args[1])
 
 
 def _argument_taken(facts: Facts, call: ast.Call, node: ast.expr) -> bool:

@@ -65,6 +65,11 @@ ROW = "[lambda: (torch.tensor([[0.5, 2.0, 4.0], [1.0, -1.0, 8.0]]),)]"
             ROW,
             "y *= x.max().detach()",
         ),
+        (
+            "eps = 1e-3\n    total = x.sum().item()\n    return x / max(total, eps), x * min(x.mean().item(), eps)",
+            ROW,
+            "x * x.mean().detach().clamp(max=eps)",
+        ),
         ("return x.clamp(x.min().item(), 3.0)", ROW, None),
         ("return torch.where(x > 0, x.mean().item(), 0.0)", ROW, None),
         ("return x.add(x, alpha=x.max().item())", ROW, None),

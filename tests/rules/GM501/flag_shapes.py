@@ -106,7 +106,20 @@ def picked_by_tensor_of_flags(x: Tensor):
     return x[torch.tensor([True, False])].sum()  # GM501
 
 
+def chosen_by_itself(logits, target):
+    keep = target != -1
+    logits, target = logits[keep], target[keep]  # GM501
+    return logits * 2, target
+
+
+def split_by_itself(x, y):
+    high = y > 1
+    return x[high], y[~high]  # GM501
+
+
 CASES = [
+    ("chosen_by_itself", [lambda: (torch.ones(3, 2), torch.tensor([0, -1, 2]))]),
+    ("split_by_itself", [lambda: (torch.ones(3), torch.arange(3.0))]),
     ("read_by_what_is_called_a_mask", [lambda: (torch.ones(2, 2), torch.tensor([True, False]))]),
     ("any_of_mask", [lambda: (torch.tensor([0.5, 2.0, 4.0]),), lambda: (torch.zeros(3),), lambda: (torch.ones(0),)]),
     ("counted_by_mask", [lambda: (torch.tensor([0.5, 2.0, 4.0]),), lambda: (torch.zeros(3),)]),

@@ -48,7 +48,13 @@ def of_a_fixed_size(x: Tensor):
     return torch.nonzero_static(x, size=2)
 
 
+def table_of_truths(x: Tensor, n, table):
+    large = n > 2
+    return x * table[large]
+
+
 CASES = [
+    ("table_of_truths", [lambda: (torch.ones(3), 3, [1.0, 2.0])]),
     ("by_index", [lambda: (torch.ones(2), torch.tensor([0, 1]), torch.tensor([1, 0]))]),
     ("written_by_mask", [lambda: (torch.tensor([0.0, 2.0]),)]),
     ("given_by_mask", [lambda: (torch.tensor([0.0, 2.0]), torch.tensor([True, False]), torch.tensor([3.0]))]),
