@@ -4,6 +4,14 @@
 With the setting `runtime = "package"` mended code imports the same names from here.
 """
 
-from graphmend_lsp.runtime._graphmend import graph_effect, graph_int, graph_list, select
+from graphmend_lsp.runtime._graphmend import (
+    graph_each,
+    graph_effect,
+    graph_int,
+    graph_list,
+    graph_mask,
+    graph_nonzero,
+    select,
+)
 
-__all__ = ["graph_effect", "graph_int", "graph_list", "select"]
+__all__ = ["graph_each", "graph_effect", "graph_int", "graph_list", "graph_mask", "graph_nonzero", "select"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     _P = ParamSpec("_P")
 
-__all__ = ["graph_effect", "graph_int", "graph_list", "select"]
+__all__ = ["graph_each", "graph_effect", "graph_int", "graph_list", "graph_mask", "graph_nonzero", "select"]
 
 _T = TypeVar("_T")
 _torch: Any = torch  # for what has no type
@@ -94,6 +94,39 @@ def graph_list(value: Any) -> Any:
     return cast(Any, value).tolist()
 
 
+def graph_nonzero(value: Any, as_tuple: bool = False) -> Any:
+    """`torch.nonzero(value, as_tuple=as_tuple)`, which torch.compile keeps in its graph (torch 2.13).
+
+    How many there are is a symbol of the graph. `torch.where(condition)` is `graph_nonzero(condition, as_tuple=True)`.
+    """
+    if not (_holds_symbols() and isinstance(value, torch.Tensor) and _has_places(value)):
+        return torch.nonzero(value, as_tuple=as_tuple)
+    places = _nonzero(value)
+    return places.unbind(1) if as_tuple else places
+
+
+def graph_mask(value: Any, *index: Any) -> Tuple[Any, ...]:
+    """The index itself: `value[graph_mask(value, mask)]` is `value[mask]`, to read, to write and for `+=`.
+
+    While torch.compile traces, a mask becomes the places where it holds, and how many there are a symbol of the graph
+    (torch 2.13).
+    """
+    if _holds_symbols() and isinstance(value, torch.Tensor) and _is_plain(value):
+        return _placed(value, index)
+    return index
+
+
+def graph_each(mask: torch.Tensor) -> Sequence[int]:
+    """At which places a mask of one dimension holds, for a loop that does nothing at the others.
+
+    While torch.compile traces, the loop goes through all places, so that the graph does not depend on the mask.
+    """
+    if _holds_symbols() and mask.dim() == 1 and _is_counted(mask) and len(mask) <= _FEW:
+        return range(len(mask))
+    (places,) = torch.nonzero(mask, as_tuple=True)
+    return cast(Any, places).tolist()
+
+
 def _holds_symbols() -> bool:
     return _is_tracing() and _RELEASE >= (2, 13) and not _is_exporting()
 
@@ -128,6 +161,43 @@ def _numbers(value: torch.Tensor) -> Any:
     for row in value.unbind(0):
         found.append(_numbers(row))
     return found
+
+
+def _has_places(value: torch.Tensor) -> bool:
+    return value.dim() > 0 and _is_plain(value) and not _is_transforming()
+
+
+def _placed(value: torch.Tensor, index: Tuple[Any, ...]) -> Tuple[Any, ...]:
+    """The index with its mask as places; as it is where the mask might not fit, so that it is refused as before."""
+    found: List[Any] = []
+    masked = False
+    at = 0
+    for part in index:
+        if isinstance(part, torch.Tensor) and part.dtype is torch.bool and not masked:
+            if not _has_places(part) or not _is_covered(value, at, part):
+                return index
+            found += _nonzero(part).unbind(1)
+            masked, at = True, at + part.dim()
+        elif isinstance(part, slice):
+            found.append(part)
+            at += 1
+        elif part is None or (part is ... and masked):
+            found.append(part)
+        else:
+            return index
+    return tuple(found) if at <= value.dim() else index
+
+
+def _is_covered(value: torch.Tensor, at: int, mask: torch.Tensor) -> bool:
+    """Whether a mask is as large as the dimensions that it chooses from; asked so that it is no question about data."""
+    from torch.fx.experimental.symbolic_shapes import guard_or_false
+
+    if at + mask.dim() > value.dim():
+        return False
+    for number, size in enumerate(mask.shape):
+        if not guard_or_false(size == value.shape[at + number]):
+            return False
+    return True
 
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -314,6 +384,7 @@ class _Shared:
         self.library: Optional[object] = None
         self.token: Optional[torch.Tensor] = None
         self.numbers: Optional[object] = None
+        self.places: Optional[object] = None
 
     def define(self) -> None:
         # The token is declared as written to. That keeps the calls, and keeps them in order. It lies on the CPU,
@@ -383,12 +454,25 @@ def _read_without_data(value: torch.Tensor) -> Any:
     return context._shape_env.create_unbacked_symint()
 
 
-def _define_number() -> object:
+def _find_without_data(value: torch.Tensor) -> torch.Tensor:
+    """As many places as a new symbol says, at most one for each element: what `nonzero` gives where it is captured."""
+    context: Any = _torch.library.get_ctx()
+    total = value.numel()
+    known = type(total) is int
+    found: Any = 0
+    if not known or total > 0:
+        found = _torch._library.fake_impl.allocate_size(context._shape_env, 0, total if known else None)
+    return value.new_empty_strided((found, value.dim()), (1, found), dtype=torch.int64)
+
+
+def _define(schema: str, function: Callable[..., object], without_data: Callable[..., object]) -> object:
+    """An operator that waits for data, which CUDA graphs leave out."""
     tags = [getattr(torch.Tag, tag) for tag in ("pt2_compliant_tag", "cudagraph_unsafe") if hasattr(torch.Tag, tag)]
     library: Any = torch.library.Library(_NAMESPACE, "FRAGMENT")
-    library.define("number(Tensor value) -> SymInt", tags=tags)
-    library.impl("number", _read, "CompositeExplicitAutograd")
-    _torch.library.register_fake(f"{_NAMESPACE}::number", _read_without_data, lib=library)
+    library.define(schema, tags=tags)
+    name = schema.partition("(")[0]
+    library.impl(name, function, "CompositeExplicitAutograd")
+    _torch.library.register_fake(f"{_NAMESPACE}::{name}", without_data, lib=library)
     return library
 
 
@@ -399,9 +483,12 @@ with _shared.lock:
     if _shared.library is None:
         _shared.define()
     if _shared.numbers is None:
-        _shared.numbers = _define_number()
+        _shared.numbers = _define("number(Tensor value) -> SymInt", _read, _read_without_data)
+    if getattr(_shared, "places", None) is None:  # as another copy may have made it, from before this operator
+        _shared.places = _define("nonzero(Tensor value) -> Tensor", torch.nonzero, _find_without_data)
 _token = _shared.token
 _emit = getattr(torch.ops, _NAMESPACE).emit.default
 _number = getattr(torch.ops, _NAMESPACE).number.default
-for _function in (graph_int, graph_list):
+_nonzero = getattr(torch.ops, _NAMESPACE).nonzero.default
+for _function in (graph_each, graph_int, graph_list, graph_mask, graph_nonzero):
     _skip_frame(_function)
