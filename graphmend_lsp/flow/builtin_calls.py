@@ -28,6 +28,7 @@ from graphmend_lsp.flow.values import (
     join,
     join_all,
     number,
+    tensor,
 )
 from graphmend_lsp.model.attributes import ANY, name_pattern
 from graphmend_lsp.model.module import ClassInfo
@@ -250,6 +251,19 @@ class Builtins(Methods):
                     return True
         return False
 
+    def _places(self, arguments: Arguments, node: ast.Call) -> Value:
+        """Where a tensor is not zero, as ``torch.nonzero`` says it, but in the graph: how many there are is data."""
+        first = arguments.values[0] if arguments.values else UNKNOWN
+        if first.kind is not Kind.TENSOR:
+            return UNKNOWN
+        self.engine.sized_by_data[id(node)] = "nonzero"
+        root = ("op", id(node))
+        rows = tensor(why=first.why, dtype="int64", shape=root, device=first.device, roots=frozenset({root}))
+        given = arguments.keywords.get("as_tuple")
+        if given is None:
+            return rows
+        return container(element=changed(rows, shape=("item", id(node))), type_name="tuple")
+
     def _library(self, name: str, arguments: Arguments, node: ast.Call) -> Value:
         head, _, last = name.rpartition(".")
         if host.is_runtime(name, "select") and len(arguments.values) == 3:
@@ -259,6 +273,10 @@ class Builtins(Methods):
             if first.kind is not Kind.TENSOR:
                 return first
             return self.read_from(first, "int") if last == "graph_int" else self.read_from(first, None, COMPUTED_LIST)
+        if host.is_runtime(name, "graph_nonzero"):
+            return self._places(arguments, node)
+        if host.is_runtime(name, "graph_each"):
+            return container(element=INT, type_name="list")
         if name in host.PRINTS:
             return self.effect("print", name, arguments, node)
         if name in host.WARNS:

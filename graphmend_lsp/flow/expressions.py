@@ -529,6 +529,10 @@ class Expressions(Narrowing):
             self.state.env[node.value.id] = guess
         return guess
 
+    def _is_mask_in_graph(self, node: ast.Call) -> bool:
+        """``graph_mask(x, mask)`` of the runtime: an index that is no break."""
+        return host.is_runtime(self.module.dotted(node.func) or "", "graph_mask")
+
     def _tensor_item(self, value: Value, index: Value, node: ast.Subscript) -> Value:
         parts = index.elements if index.elements is not None and index.dtype == "tuple" else (index,)
         nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -540,6 +544,9 @@ class Expressions(Narrowing):
             self.host_read("dynamic", node, "x[mask]", value)
             if len(parts) > 1:
                 self.engine.sized_by_data[id(node)] = "x[:, mask]"
+        elif isinstance(node.slice, ast.Call) and self._is_mask_in_graph(node.slice):
+            masks.append(index)
+            self.engine.sized_by_data[id(node)] = "x[mask]"
         for part in parts:
             # A 0-d integer tensor is an index on the host, too (GM402).
             if part.shape == () and part.dtype not in ("bool", None) and self.computed(part):

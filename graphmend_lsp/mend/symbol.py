@@ -16,30 +16,23 @@ from graphmend_lsp.finding import Offer, Refusal
 from graphmend_lsp.flow import tensors
 from graphmend_lsp.flow.values import UNKNOWN, Kind
 from graphmend_lsp.mend.base import Draft, ExpressionReplacement, Site
+from graphmend_lsp.mend.followed import Numbers, splits_rows
 from graphmend_lsp.mend.layout import flat
 from graphmend_lsp.mend.lengths import known_length
 from graphmend_lsp.mend.sources import one_line, operand
 from graphmend_lsp.mend.spelling import runtime_name
-from graphmend_lsp.model.walk import children, walk
+from graphmend_lsp.model.walk import own_nodes
 
 ORDER = 50
 KIND = "symbol"
-_RELEASE = (2, 13)
+RELEASE = (2, 13)
 _READS = frozenset({"item", "int", "tolist"})
 _INTEGERS = frozenset({"int64", "int32", "int16", "int8", "uint8"})
-_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Div)
-_PASS_ON = frozenset({"zip", "enumerate", "list", "tuple", "max", "min", "int", "sum", "reversed", "graph_int"})
-"""Builtins whose result holds the numbers that they are given, or is computed of them."""
-_MUST_KNOW = frozenset("range print str repr format float bool round divmod pow any all sorted set dict hash".split())
-_HOST_MODULES = frozenset("itertools math numpy collections functools operator statistics logging warnings".split())
-_NEED_NUMBERS = frozenset({"interpolate", "upsample"})
-"""Functions of torch that take no symbols (measured, 2.13): the break would only move there."""
-_HOLD = (ast.Tuple, ast.List, ast.UnaryOp, ast.Starred, ast.ListComp, ast.GeneratorExp)
 _CHANGES = (
     "the numbers are symbols while torch.compile traces: what has to know one of them then splits the graph, or"
     " compiling fails"
 )
-_ASK = "it could stay in the graph as a symbol, which nothing proves harmless: see the setting `symbols`"
+ASK = "it could stay in the graph as a symbol, which nothing proves harmless: see the setting `symbols`"
 _ONE = "; repeats of one number for several elements raise"
 
 
@@ -50,7 +43,7 @@ def propose(site: Site) -> list[Offer | Refusal]:
     if isinstance(made, Refusal):
         return [made]
     if not site.symbols:
-        return [Refusal(KIND, "host-value", _ASK)]
+        return [Refusal(KIND, "host-value", ASK)]
     title = f"Keep it in the graph as a symbol: `{made[0].text}`"
     changes = _CHANGES + (_ONE if site.code == "GM501" else "")
     return [Offer(KIND, title, "unsafe", changes, ("host-value",)), Refusal(KIND, "host-value", changes)]
@@ -68,12 +61,13 @@ def build(site: Site, offer: Offer) -> Draft | Refusal:
 
 def _made(site: Site) -> list[ExpressionReplacement] | Refusal | None:
     """What is written in place of which expressions, if nothing that must know a number gets one."""
-    if site.engine.release < _RELEASE or isinstance(site.function.node, ast.Lambda):
+    if site.engine.release < RELEASE or isinstance(site.function.node, ast.Lambda):
         return None
     if site.event.context.data_branches:
         return None  # the branch around it splits the graph
     if site.code == "GM501":
-        return _sized(site)
+        sized = _sized(site)
+        return sized if sized is None else _split(site) or sized
     reads = _reads(site)
     if not reads:
         return None
@@ -83,14 +77,26 @@ def _made(site: Site) -> list[ExpressionReplacement] | Refusal | None:
         if any(tensors.is_floating(value.dtype) for value in inner) or flat(site.source(node)) is None:
             return None  # no graph holds a float as a symbol; or there is a comment inside
         integers = integers and all(value.dtype in _INTEGERS for value in inner)
-    uses = _Uses(site, [node for node, _ in reads])
+    uses = Numbers(site, [node for node, _ in reads])
     fault = uses.fault()
     if fault is not None:
         text = f"`{one_line(site.source(fault))}` in line {fault.lineno} may have to know the number"
         return Refusal(KIND, "host-value", text)
     if site.code == "GM401" and site.event.name != "tolist" and not (integers or uses.sizes):
         return None  # as likely a float
-    return [ExpressionReplacement(node, text) for node, text in reads]
+    return _split(site) or [ExpressionReplacement(node, text) for node, text in reads]
+
+
+def _split(site: Site) -> Refusal | None:
+    """Why not, if inductor may compute something else: what it splits may have a symbol in its size."""
+    calls = [node for node in own_nodes(site.function.node) if isinstance(node, ast.Call)]
+    split = next((call for call in calls if splits_rows(call)), None)
+    if split is None:
+        return None
+    text = (
+        f"`{one_line(site.source(split))}` in line {split.lineno}: with a symbol in its size inductor (2.13) computes"
+    )
+    return Refusal(KIND, "shape", f"{text} something else")
 
 
 def _reads(site: Site) -> list[tuple[ast.expr, str]]:
@@ -158,97 +164,3 @@ def _sized(site: Site) -> list[ExpressionReplacement] | None:
     given += [f"{word.arg}={one_line(site.source(word.value))}" for word in call.keywords]
     given.append(f"output_size={runtime_name(site.module, 'graph_int')}({text}.sum())")
     return [ExpressionReplacement(call, f"{one_line(site.source(call.func))}({', '.join(given)})")]
-
-
-class _Uses:
-    """Where the numbers go in their function: through names, containers and arithmetic."""
-
-    def __init__(self, site: Site, reads: list[ast.expr]) -> None:
-        self._site = site
-        self._reads = reads
-        self._listed = site.event.name == "tolist" or site.code == "GM102"
-        nodes = list(walk(site.function.node))
-        self._parents = {id(child): node for node in nodes for child in children(node)}
-        self._loads = [n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
-        self._names: set[str] = set()
-        self.sizes = False
-        """Whether torch gets one of the numbers, as a size or the like."""
-
-    def fault(self) -> ast.expr | None:
-        """An expression that has to know a number while tracing; None if there is none."""
-        todo: list[ast.expr] = list(self._reads)
-        seen: set[int] = set()
-        while todo:
-            node = todo.pop()
-            if id(node) in seen:
-                continue
-            seen.add(id(node))
-            found, names = self._follow(node)
-            if found is not None:
-                return found
-            new = names - self._names
-            self._names |= new
-            todo += [load for load in self._loads if load.id in new]
-        return None
-
-    def _follow(self, node: ast.expr) -> tuple[ast.expr | None, set[str]]:
-        """What is wrong with where a number goes, and the names that it gets."""
-        while True:
-            parent = self._parents.get(id(node))
-            if isinstance(parent, ast.keyword):
-                parent = self._parents.get(id(parent))
-            if isinstance(parent, ast.stmt):
-                return self._given(parent, node)
-            if isinstance(parent, ast.comprehension):
-                if any(test is node for test in parent.ifs):
-                    return node, set()
-                return None, _bound(parent.target)
-            if isinstance(parent, ast.BinOp):
-                other = parent.right if parent.left is node else parent.left
-                kind = self._site.value(other).kind
-                if kind is Kind.TENSOR:
-                    return None, set()
-                if not isinstance(parent.op, _ARITHMETIC) or isinstance(other, (ast.List, ast.Tuple)):
-                    return parent, set()
-            elif isinstance(parent, ast.Call):
-                if parent.func is node or not isinstance(parent.func, ast.Name):
-                    dotted = self._site.module.dotted(parent.func) or ""
-                    owner = parent.func.value if isinstance(parent.func, ast.Attribute) else parent.func
-                    self.sizes |= dotted.startswith("torch.") or self._site.value(owner).kind is Kind.TENSOR
-                    known = dotted.partition(".")[0] in _HOST_MODULES or dotted.rpartition(".")[2] in _NEED_NUMBERS
-                    return (parent if known else None), set()
-                name = parent.func.id
-                if name in _MUST_KNOW or name not in _PASS_ON:
-                    return (parent, set()) if name in _MUST_KNOW else (None, set())
-            elif isinstance(parent, ast.Subscript):
-                if parent.slice is node or isinstance(node, ast.Slice):
-                    return parent, set()
-            elif isinstance(parent, ast.NamedExpr):
-                return None, _bound(parent.target)
-            elif isinstance(parent, ast.Attribute):
-                return None, set()  # a method of a list
-            elif not isinstance(parent, _HOLD):
-                return (parent if isinstance(parent, ast.expr) else node), set()
-            if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
-                return parent, set()
-            assert isinstance(parent, ast.expr)
-            node = parent
-
-    def _given(self, stmt: ast.stmt, node: ast.expr) -> tuple[ast.expr | None, set[str]]:
-        if isinstance(stmt, (ast.For, ast.AsyncFor)):
-            return None, _bound(stmt.target)
-        if isinstance(stmt, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
-            targets = stmt.targets if isinstance(stmt, ast.Assign) else [stmt.target]
-            plain = all(isinstance(n, (ast.Name, ast.Tuple, ast.List)) for target in targets for n in _parts(target))
-            return (None if plain else node), {name for target in targets for name in _bound(target)}
-        if isinstance(stmt, ast.Return):  # a list is taken for one of sizes
-            return (None if self._listed else node), set()
-        return (None if isinstance(stmt, ast.Expr) else node), set()
-
-
-def _parts(target: ast.expr) -> list[ast.expr]:
-    return [target, *(n for each in getattr(target, "elts", ()) for n in _parts(each))]
-
-
-def _bound(target: ast.expr) -> set[str]:
-    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}

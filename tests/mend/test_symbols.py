@@ -97,6 +97,8 @@ def test_the_numbers_stay_in_the_graph(body: str, wanted: str, tmp_path: Path) -
         "return x, {'most': sizes.max().item()}",
         "if x.sum() > 3:\n        x = torch.ones(sizes.max().item())\n    return x",
         "return x * sizes.max().item()",
+        "n = sizes.max().item()\n    return torch.arange(n * 12).reshape(-1, 4).mul(2).reshape(3, -1) + x.sum()",
+        "return x[:2].repeat_interleave(sizes, 0).repeat(3, 1).view(3, -1) + 1",
     ],
 )
 def test_what_has_to_know_the_number(body: str) -> None:
