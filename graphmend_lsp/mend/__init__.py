@@ -42,7 +42,7 @@ def transformations() -> tuple[Transformation, ...]:
 
 MAX_OFFERS = 3
 TOO_DEEP = "the code is nested too deeply to be rewritten"
-_WITHOUT_FIX = frozenset({"host", "capture"})
+_WITHOUT_FIX = frozenset({"host", "capture", "symbol"})
 """Kinds of refusals that say why nothing can be done, or what can be set instead."""
 
 

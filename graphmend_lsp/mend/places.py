@@ -30,7 +30,8 @@ _MASKS = frozenset({"x[mask]", "x[mask] op="})
 _NONZERO = frozenset({"nonzero", "argwhere", "where"})
 _CHANGES = (
     "how many elements there are is a symbol while torch.compile traces: what has to know it then splits the graph, or"
-    " compiling fails; one element is no longer broadcast to several, that raises"
+    " compiling fails; one element is no longer broadcast to several, that raises; inductor (2.13) computes"
+    " `reshape(3, -1)` of `(3 * n, 4)` wrongly with a symbol"
 )
 
 

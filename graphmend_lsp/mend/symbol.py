@@ -30,7 +30,7 @@ _READS = frozenset({"item", "int", "tolist"})
 _INTEGERS = frozenset({"int64", "int32", "int16", "int8", "uint8"})
 _CHANGES = (
     "the numbers are symbols while torch.compile traces: what has to know one of them then splits the graph, or"
-    " compiling fails"
+    " compiling fails; inductor (2.13) computes `reshape(3, -1)` of `(3 * n, 4)` wrongly with a symbol"
 )
 ASK = "it could stay in the graph as a symbol, which nothing proves harmless: see the setting `symbols`"
 _ONE = "; repeats of one number for several elements raise"

@@ -46,8 +46,17 @@ otherwise, and a mask of another shape is broadcast.
 sight and still the same at the call: the sum of a written list, else `sum(counts)`. Safe where there is certainly more
 than one number, or no input beside the repeats; else unsafe, since one number is repeated for all elements, and its sum
 is not the size.
-*symbol* passes `output_size=graph_int(repeats.sum())` where the repeats are a tensor (unsafe, see [GM401](GM401.md)):
-the length becomes a symbol of the graph. Repeats of one number for several elements raise then.
+*symbol*, only with the setting `symbols` and on torch 2.13, lets how many elements there are become a symbol of the
+graph (unsafe, see [GM401](GM401.md)). `repeat_interleave` with a tensor of repeats gets
+`output_size=graph_int(repeats.sum())`; repeats of one number for several elements raise then. `x[mask]` and
+`x[mask] += y` get `graph_mask(x, mask)` as their index, and so does `x[mask] = y` beside them; `mask.nonzero()` and
+`torch.where(mask)` become `graph_nonzero(mask)`. All three are functions of the runtime file and do in eager what
+stood there before. One chosen element is no longer broadcast to several: that raises. A loop over experts,
+`for i in (mask.sum(dim=(-1, -2)) > 0).nonzero()`, that does nothing but add rows at `torch.where(mask[i])` becomes
+`for i in graph_each(...)`, which compiled goes through all of them: those that are not hit compute with no rows, and
+get gradients of zeros instead of none. Refused where, in the same function, something that cannot do with such a size
+gets the result: a branch, a loop over the rows, `tolist`, `squeeze()`, `unique`, `cumsum`, `einsum`, `bmm`,
+convolutions, `interpolate`, and `reshape(3, -1)`, which inductor (2.13) computes wrongly.
 *classes* passes `num_classes` to `one_hot` where another call in the function does (unsafe).
 *bins* adds into `n` zeros instead of `torch.bincount(x, minlength=n)`: what is not below `n` raises then (unsafe).
 The setting above is named where it helps (measured on torch 2.13), and left to you: it holds for the whole process.
