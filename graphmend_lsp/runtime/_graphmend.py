@@ -454,6 +454,10 @@ def _read_without_data(value: torch.Tensor) -> Any:
     return context._shape_env.create_unbacked_symint()
 
 
+def _find(value: torch.Tensor) -> torch.Tensor:
+    return torch.nonzero(value)
+
+
 def _find_without_data(value: torch.Tensor) -> torch.Tensor:
     """As many places as a new symbol says, at most one for each element: what `nonzero` gives where it is captured."""
     context: Any = _torch.library.get_ctx()
@@ -485,7 +489,7 @@ with _shared.lock:
     if _shared.numbers is None:
         _shared.numbers = _define("number(Tensor value) -> SymInt", _read, _read_without_data)
     if getattr(_shared, "places", None) is None:  # as another copy may have made it, from before this operator
-        _shared.places = _define("nonzero(Tensor value) -> Tensor", torch.nonzero, _find_without_data)
+        _shared.places = _define("nonzero(Tensor value) -> Tensor", _find, _find_without_data)
 _token = _shared.token
 _emit = getattr(torch.ops, _NAMESPACE).emit.default
 _number = getattr(torch.ops, _NAMESPACE).number.default
