@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from pathlib import Path
 
 import compare
@@ -23,7 +24,8 @@ import schedule
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--python", default=sys.executable, help="interpreter with torch and the packages")
-    parser.add_argument("--work", type=Path, default=Path(__file__).parent.parent / ".work" / "sweep")
+    # outside of this repository: callers in files that git ignores are not looked for, so findings would be lost
+    parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "graphmend-sweep")
     parser.add_argument("--package", default="transformers,timm,diffusers", help="these packages, by commas")
     parser.add_argument("--limit", type=int, default=200, help="at most so many architectures of each package")
     parser.add_argument("--only", default="", help="only architectures whose name has this regular expression")
