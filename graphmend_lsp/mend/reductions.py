@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from graphmend_lsp.finding import Offer, Reason, Refusal
 from graphmend_lsp.flow import tensors
@@ -390,7 +391,8 @@ class _Selection:
                 or mask.mixed
             ):
                 return False
-            rows = isinstance(mask.shape, tuple) and mask.shape[:2] == ("reduced", value.shape)
+            token: Any = mask.shape
+            rows = isinstance(token, tuple) and token[:2] == ("reduced", value.shape)
             if mask.dtype != "bool" or rows:
                 return False
         calls = [n for owner in self._owners.values() for n in walk(owner) if isinstance(n, ast.Call)]

@@ -60,10 +60,10 @@ def _made(site: Site) -> _Made | Refusal | None:
     if site.code != "GM402" or site.event.name != "index" or not isinstance(node, ast.Subscript):
         return None
     index = _index(node)
-    made = None if index is None else _row(site, node, index, index)
-    if index is None or made is None or isinstance(made, Refusal):
-        return made
-    return _Made(((node, made),), made, _in_range(site, index))
+    if index is None:
+        return None
+    row = _row(site, node, index, index)
+    return _Made(((node, row),), row, _in_range(site, index)) if isinstance(row, str) else row
 
 
 def _read(site: Site, call: ast.Call) -> _Made | None:
