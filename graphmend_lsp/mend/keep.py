@@ -74,8 +74,6 @@ def _kept(site: Site) -> _Made | Refusal | None:
     inner = _inner(site, node)
     if inner is None:
         return Refusal(KIND, "host-value", f"`{site.source(node)}` is needed as a value of Python")
-    if not all(_one_number(facts, inner) for facts in (site.facts, *site.others)):
-        return Refusal(KIND, "shape", f"`{site.source(inner)}` is not known to have no dimensions")
     text = one_line(site.source(inner))
     if site.event.name in _FUNCTIONS:
         text = f"{torch_name(site)[0]}.{site.event.name.removeprefix('math.')}({text})"
@@ -86,6 +84,8 @@ def _kept(site: Site) -> _Made | Refusal | None:
         return Refusal(KIND, "unsupported", "a comment stands inside the expression")
     if not only_beside_tensors(site, made.node, through_numbers=True, takes=_takes):
         return Refusal(KIND, "host-value", "the number is used for more than arithmetic with tensors")
+    if not all(_one_number(facts, inner) for facts in (site.facts, *site.others)):
+        return Refusal(KIND, "shape", f"`{site.source(inner)}` is not known to have no dimensions")
     return made
 
 
