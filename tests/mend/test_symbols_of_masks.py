@@ -71,7 +71,10 @@ NUMBERS = (
         ),
         ("a, b = torch.where(x > 0)\nreturn x[a] + b[:, None]", ["a, b = graph_nonzero(x > 0, as_tuple=True)"]),
         ("return (x > 0).nonzero() + 1, torch.argwhere(x)", ["graph_nonzero(x > 0) + 1, graph_nonzero(x)"]),
-        ("x = x * 1\nx[torch.where(ids == 1)] = 0\nreturn x", ["x[graph_nonzero(ids == 1, as_tuple=True)] = 0"]),
+        (
+            "x = x * 1\nx[torch.where(ids == 1)] = x[0] * 2\nreturn x",
+            ["x[graph_nonzero(ids == 1, as_tuple=True)] = x[0] * 2"],
+        ),
         (
             "rows = torch.nonzero(ids, as_tuple=True)[0]\nreturn torch.zeros(len(rows), 2), x[rows].mean(0)",
             ["graph_nonzero(ids, as_tuple=True)[0]"],
