@@ -56,11 +56,15 @@ def _held_elsewhere(site: Site, roots: frozenset[Root], node: ast.AST) -> bool:
 
 
 def _stored_before(site: Site, roots: frozenset[Root], node: ast.AST) -> bool:
+    return escapes_before(site, roots, node, frozenset({"store"}))
+
+
+def escapes_before(site: Site, roots: frozenset[Root], node: ast.AST, kinds: frozenset[str]) -> bool:
     """Whether an attribute, or something else that outlives the call, has the same storage when the branch begins."""
     begin = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
     looped = bool(site.event.context.loops)
     return any(
-        flow.kind == "store" and (looped or (flow.place.span.line, flow.place.span.column) < begin)
+        flow.kind in kinds and (looped or (flow.place.span.line, flow.place.span.column) < begin)
         for root in roots
         for flow in site.facts.flows.get(root, ())
     )

@@ -17,6 +17,7 @@ from graphmend_lsp.flow import tensors
 from graphmend_lsp.flow.base import visible
 from graphmend_lsp.flow.values import UNKNOWN, Bound, Kind, Value, all_roots
 from graphmend_lsp.mend import effects, scope
+from graphmend_lsp.mend.aliases import escapes_before
 from graphmend_lsp.mend.legality import Issue
 from graphmend_lsp.mend.sources import operand, renamed
 from graphmend_lsp.mend.where.plan import Writer
@@ -37,6 +38,8 @@ _SYMBOLS: dict[type[ast.operator], str] = {
     ast.LShift: "<<",
     ast.RShift: ">>",
 }
+_HELD = frozenset({"store", "call"})
+"""What may leave a tensor with somebody else."""
 
 
 @dataclass
@@ -167,18 +170,21 @@ class Arms(Writer):
             return False
         if self._held_by_another(name.id, known, arm) or tensors.may_overlap(known.shape):
             return False
+        if escapes_before(self.site, known.roots, self.node, _HELD):
+            return False
         number = value.value if isinstance(value, ast.Constant) else None
         if type(number) not in (int, float) or not isinstance(number, (int, float)):
             return False
         return 0 <= number <= 127 and (float(number).is_integer() or tensors.is_floating(known.dtype))
 
     def _fill(self, target: ast.Subscript, value: ast.expr, arm: Arm, stmt: ast.stmt, prefix: str) -> None:
-        """``y[mask] = 0`` is ``y = y.masked_fill(mask, 0)``."""
+        """``y[mask] = 0`` is ``y = y.clone().masked_fill_(mask, 0)``."""
         name = target.value.id if isinstance(target.value, ast.Name) else ""
         known = arm.values.get(name, self.before.get(name, UNKNOWN))
         if name in arm.pending:
             self._settle(name, arm, prefix)
-        text = f"{arm.versions.get(name, name)}.masked_fill({self.flat(target.slice)}, {self.flat(value)})"
+        old = arm.versions.get(name, name)
+        text = f"{old}.clone().masked_fill_({self.flat(target.slice)}, {self.flat(value)})"  # masked_fill loses strides
         self.bind(name, text, None, replace(known, roots=frozenset({("op", id(stmt))})), arm)
 
     def _augment(self, stmt: ast.AugAssign, arm: Arm, prefix: str) -> None:
@@ -223,7 +229,8 @@ class Arms(Writer):
         if len(roots) > 1:
             return True
         others = {**self.before, **arm.values}
-        return any(all_roots(other) & roots for key, other in others.items() if key != name)
+        held = (_bound_to(other) for key, other in others.items() if key != name)
+        return any(all_roots(other) & roots for other in held)
 
     def _nested(self, stmt: ast.If, arm: Arm, prefix: str) -> None:
         """A branch inside the branch: only one on data that can be selected itself."""
@@ -315,6 +322,11 @@ def _keeps_metadata(left: Value, right: Value) -> bool:
     if right.kind is not Kind.TENSOR or left.dtype is None or left.dtype != right.dtype:
         return False
     return right.shape == () or (left.shape is not None and left.shape == right.shape)
+
+
+def _bound_to(value: Value) -> Value:
+    """The object of a bound method, else the value itself."""
+    return value.ref.receiver if isinstance(value.ref, Bound) else value
 
 
 def renamed_bound(value: Value, name: str) -> Value:

@@ -55,7 +55,7 @@ def filled(x: Tensor):
     y = x * 2
     mask = y < 0
     # GM101
-    y = torch.where(mask.any(), y.masked_fill(mask, 0.0), y)
+    y = torch.where(mask.any(), y.clone().masked_fill_(mask, 0.0), y)
     return y
 
 
@@ -63,7 +63,7 @@ def copied_and_filled(x: Tensor):
     mask = torch.isnan(x)
     # GM101
     new_x = x.clone()
-    x = torch.where(mask.any(), new_x.masked_fill(mask, 0.0), x)
+    x = torch.where(mask.any(), new_x.clone().masked_fill_(mask, 0.0), x)
     return x * 2
 
 
@@ -89,6 +89,38 @@ def filled_by_rows(x: Tensor, rows: Tensor):
     if mask.any():  # GM101
         y[mask] = 0.0
     return y
+
+
+class Kept(torch.nn.Module):
+    def forward(self, x: Tensor):
+        y = x * 2
+        mask = y > 0
+        self.last = y
+        if mask.any():  # GM101
+            y[mask] = 0.0
+        return y + 1, self.last
+
+
+class Viewed:
+    def __init__(self, t):
+        self.flat = t.view(-1)
+
+
+def filled_where_an_object_holds_it(x: Tensor):
+    y = x * 2
+    mask = y > 0
+    held = Viewed(y)
+    if mask.any():  # GM101
+        y[mask] = 0.0
+    return y, held.flat
+
+
+def filled_and_turned(x: Tensor):
+    y = x * 2
+    mask = y > 0
+    # GM101
+    y = torch.where(mask.any(), y.clone().masked_fill_(mask, 0.0), y)
+    return y + 1
 
 
 def up():
@@ -124,4 +156,7 @@ CASES = [
     ("filled_where_others_see_it", [up, down]),
     ("filled_argument", [up, down]),
     ("filled_by_rows", [grid]),
+    ("Kept", [up, down]),
+    ("filled_where_an_object_holds_it", [up, down]),
+    ("filled_and_turned", [up, down, lambda: (grid()[0].T,)]),
 ]

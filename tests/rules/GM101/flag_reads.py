@@ -90,6 +90,38 @@ def filled_by_rows(x: Tensor, rows: Tensor):
     return y
 
 
+class Kept(torch.nn.Module):
+    def forward(self, x: Tensor):
+        y = x * 2
+        mask = y > 0
+        self.last = y
+        if mask.any():  # GM101
+            y[mask] = 0.0
+        return y + 1, self.last
+
+
+class Viewed:
+    def __init__(self, t):
+        self.flat = t.view(-1)
+
+
+def filled_where_an_object_holds_it(x: Tensor):
+    y = x * 2
+    mask = y > 0
+    held = Viewed(y)
+    if mask.any():  # GM101
+        y[mask] = 0.0
+    return y, held.flat
+
+
+def filled_and_turned(x: Tensor):
+    y = x * 2
+    mask = y > 0
+    if mask.any():  # GM101
+        y[mask] = 0.0
+    return y + 1
+
+
 def up():
     return (torch.tensor([1.0, 2.0, 3.0]),)
 
@@ -123,4 +155,7 @@ CASES = [
     ("filled_where_others_see_it", [up, down]),
     ("filled_argument", [up, down]),
     ("filled_by_rows", [grid]),
+    ("Kept", [up, down]),
+    ("filled_where_an_object_holds_it", [up, down]),
+    ("filled_and_turned", [up, down, lambda: (grid()[0].T,)]),
 ]
