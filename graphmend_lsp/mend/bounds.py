@@ -8,10 +8,13 @@ from collections.abc import Callable
 from graphmend_lsp.flow.values import Kind, Value
 from graphmend_lsp.mend.names import called_name
 from graphmend_lsp.model.module import FunctionInfo
-from graphmend_lsp.model.walk import own_nodes
+from graphmend_lsp.model.walk import own_nodes, walk
 
 LEAST = 1e-8
 """A divisor from here on has a finite slope: its square divides any ordinary number."""
+LEAST_HALF = 0.1
+"""The same where it may be a half, which holds nothing above 65504, and takes 1e-8 for 0."""
+_WIDE = frozenset({"float32", "float64", "bfloat16"})
 _NEVER_NEGATIVE = frozenset({"abs", "absolute", "square", "relu", "sigmoid", "softmax", "count_nonzero", "exp"})
 _KEEPS = frozenset(
     "detach clone contiguous float double view reshape flatten unsqueeze squeeze expand expand_as mean amax amin max "
@@ -23,14 +26,17 @@ _MAX_DEPTH = 12
 class Bounds:
     """Lower bounds of expressions of one function."""
 
-    def __init__(self, function: FunctionInfo, value: Callable[[ast.expr], Value]) -> None:
+    def __init__(
+        self, function: FunctionInfo, value: Callable[[ast.expr], Value], written: Callable[[Value], bool]
+    ) -> None:
         self._function = function
         self._value = value
+        self._written = written
 
     def divides(self, node: ast.expr) -> bool:
         """Whether an expression is known to be a divisor that nothing becomes infinite by."""
         low = self.low(node)
-        return low is not None and low >= LEAST
+        return low is not None and low >= (LEAST if self._value(node).dtype in _WIDE else LEAST_HALF)
 
     def low(self, node: ast.expr, depth: int = 0) -> float | None:
         """What the expression is at least, where that is known."""
@@ -109,7 +115,12 @@ class Bounds:
             elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
                 if node.targets[0].id == name:
                     found.append(node.value)
-        return next((value for value in found if value is not None), None) if len(found) == 2 else None
+        made = next((value for value in found if value is not None), None) if len(found) == 2 else None
+        return None if made is None or self._written(self._value(made)) or self._is_nonlocal(name) else made
+
+    def _is_nonlocal(self, name: str) -> bool:
+        """Whether a function inside may bind it, too."""
+        return any(isinstance(node, ast.Nonlocal) and name in node.names for node in walk(self._function.node))
 
 
 def _is_written(node: ast.AST, name: str) -> bool:

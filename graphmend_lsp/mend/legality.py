@@ -74,10 +74,15 @@ class Legality:
         self.computed = computed
         """What the test of the branch has computed: it raises there already, or nowhere."""
         self.issues: list[Issue] = []
-        self._bounds = Bounds(source, self.value)
+        self._bounds = Bounds(source, self.value, self._written)
 
     def value(self, node: ast.expr) -> Value:
         return self.facts.values.get(id(node), UNKNOWN)
+
+    def _written(self, value: Value) -> bool:
+        """Whether something may write into a tensor in place."""
+        flows = (flow for root in value.roots for flow in self.facts.flows.get(root, ()))
+        return any(flow.kind in ("write", "call") for flow in flows)
 
     def text(self, node: ast.expr | ast.stmt) -> str:
         text = " ".join(self.function.chunk.source_of(node).split())
@@ -184,7 +189,9 @@ class Legality:
         if isinstance(op, ast.MatMult):
             self._issue("heavy", f"`{self.text(node)}` is a matrix product and would run on every call", node)
         elif isinstance(op, (ast.FloorDiv, ast.Mod)):
-            if not self._divides(divisor, right):
+            if isinstance(op, ast.FloorDiv):
+                self._flat(node, (left, right))
+            if not self._divides_whole(divisor, right):
                 message = f"`{self.text(node)}` raises for an integer divisor of zero, although its branch is not taken"
                 self._issue("may-raise", message, node)
         elif isinstance(op, ast.Div):
@@ -337,6 +344,8 @@ class Legality:
         operands = [self._operand(node, method, index) for index in range(count)]
         operands += [keyword.value for keyword in node.keywords if keyword.arg in ("input", "other") and count]
         self._misfits(node, [(each, self.value(each)) for each in operands if each is not None])
+        if name in _UNDERIVED:
+            self._flat(node, [self.value(each) for each in operands if each is not None])
         if random:
             message = f"`{self.text(node)}` draws random numbers: computing it on every call shifts all later ones"
             self._issue("random", message, node)
@@ -372,10 +381,25 @@ class Legality:
 
     def _divides_safely(self, node: ast.Call, method: bool) -> bool:
         divisor = self._operand(node, method, 1)
-        return divisor is not None and self._divides(divisor, self.value(divisor))
+        whole = called_name(node) in ("floor_divide", "fmod", "remainder")
+        divides = self._divides_whole if whole else self._divides
+        return divisor is not None and divides(divisor, self.value(divisor))
 
     def _divides(self, divisor: ast.expr, value: Value) -> bool:
         return _nonzero(divisor, value) or self._bounds.divides(divisor)
+
+    def _divides_whole(self, divisor: ast.expr, value: Value) -> bool:
+        """The same for a division that raises for an integer of zero: what is added to a small one may be that."""
+        known = tensors.is_floating(value.dtype) or value.dtype == "int64"
+        clamped = isinstance(divisor, ast.Call) and called_name(divisor) in ("clamp", "clamp_min", "clip")
+        return _nonzero(divisor, value) or ((known or clamped) and self._bounds.divides(divisor))
+
+    def _flat(self, node: ast.expr | ast.stmt, operands: Iterable[Value]) -> None:
+        """A division that rounds down has no derivative: the backward pass raises."""
+        tensor = [value for value in operands if value.kind is Kind.TENSOR]
+        if not self.no_grad and not all(value.dtype in _WHOLE for value in tensor):
+            message = f"`{self.text(node)}` has no derivative: the backward pass raises"
+            self._issue("gradient", message, node, fatal=False)
 
     def _power_call(self, node: ast.Call, method: bool) -> bool:
         exponent = self._operand(node, method, 1)
@@ -459,6 +483,9 @@ def _converts(value: Value) -> bool:
     return value.kind in (Kind.TENSOR, Kind.SCALAR) or (value.kind is Kind.PYTHON and value.dtype in _NUMBERS)
 
 
+_UNDERIVED = frozenset({"floor_divide", "heaviside"})
+"""Operators without a derivative: the backward pass raises."""
+_WHOLE = frozenset("bool uint8 int8 int16 int32 int64".split())
 _NUMBERS = frozenset({"int", "float", "bool", "complex"})
 
 

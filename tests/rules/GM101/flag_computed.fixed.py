@@ -14,13 +14,14 @@ def shifted(x: Tensor):
 def shifted_and_scaled(x: Tensor):
     low, high = x.min(), x.max()
     # GM101
-    x = select(high > 1.0, (x - low) / (high - low).clamp(min=1e-5), x)
+    x = select(high > 1.0, (x - low) / (high - low).float().clamp(min=1e-5), x)
     return x * 2
 
 
 def scaled_by_a_peak(x: Tensor):
+    x = x.float()
     # GM101
-    x = select(x.abs().max() > 1, x / (x.abs().max() + 1e-6), x)
+    x = torch.where(x.abs().max() > 1, x / (x.abs().max() + 1e-6), x)
     return x * 2
 
 
@@ -82,6 +83,34 @@ def the_smaller_of_two(x: Tensor, y: Tensor):
     return x * 2
 
 
+def a_bound_that_a_half_does_not_hold(x: Tensor):
+    if x.max() > 1:  # GM101
+        x = x / (x.abs().sum() + 1e-8)
+    return x * 2
+
+
+def a_bound_under_another_name(x: Tensor):
+    x = x.float()
+    count = x.abs() + 1
+    other = count
+    other -= 1
+    if x.sum() > 0:  # GM101
+        x = x / count
+    return x * 2
+
+
+def a_remainder_that_wraps(x: Tensor):
+    if x.sum() == 7:  # GM101
+        x = x % (x.abs() + 5)
+    return x * 2
+
+
+def without_a_derivative(x: Tensor):
+    if x.sum() == 7:  # GM101
+        x = x // 2
+    return x * 2
+
+
 def up():
     return (torch.tensor([1.0, 2.0, 3.0]),)
 
@@ -110,5 +139,9 @@ CASES = [
     ("only_in_the_second_test", [up, down]),
     ("a_bound_that_is_written_over", [up, down]),
     ("bounded_by_a_parameter", [up, down]),
+    ("a_bound_that_a_half_does_not_hold", [up, down]),
+    ("a_bound_under_another_name", [up, down]),
+    ("a_remainder_that_wraps", [up, down, lambda: (torch.tensor([251, 255], dtype=torch.uint8),)]),
+    ("without_a_derivative", [up, down, lambda: (torch.zeros(3, requires_grad=True),)]),
     ("the_smaller_of_two", [lambda: (*up(), *down()), lambda: (*down(), *up())]),
 ]
