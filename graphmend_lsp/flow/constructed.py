@@ -50,6 +50,8 @@ class Constructed(Classes):
         init = self.method(cls, "__init__")
         if init is None or not any(map(_tells, (*values, *keywords.values()))):
             return plain
+        if any(self.method(cls, name) is not None for name in ("__setattr__", "__getattribute__", "__new__")):
+            return plain  # what is read need not be what the constructor sets
         given = self._given(init, plain, values, keywords)
         attributes: dict[str, Value] = {}
         for name, value in self._stored(cls, init, given).items():
@@ -147,14 +149,24 @@ class Constructed(Classes):
         known = self._outside.get(module)
         if known is None:
             nodes = (node for chunk in module.parsed.seen for top in chunk.nodes for node in walk(top))
-            known = self._outside[module] = frozenset(
-                node.attr
-                for node in nodes
-                if isinstance(node, ast.Attribute)
-                and not isinstance(node.ctx, ast.Load)
-                and not (isinstance(node.value, ast.Name) and node.value.id == "self")
-            )
+            found = (_named_by_setattr(node) if isinstance(node, ast.Call) else _assigned(node) for node in nodes)
+            known = self._outside[module] = frozenset(name for name in found if name is not None)
         return known
+
+
+def _assigned(node: ast.AST) -> str | None:
+    """The attribute of anything but ``self`` that is set, or deleted."""
+    if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Load):
+        return None
+    return None if isinstance(node.value, ast.Name) and node.value.id == "self" else node.attr
+
+
+def _named_by_setattr(node: ast.Call) -> str | None:
+    """The attribute that ``setattr(box, "name", value)`` sets."""
+    if not isinstance(node.func, ast.Name) or node.func.id != "setattr" or len(node.args) != 3:
+        return None
+    name = node.args[1].value if isinstance(node.args[1], ast.Constant) else None
+    return name if isinstance(name, str) else None
 
 
 def _tells(value: Value) -> bool:

@@ -44,6 +44,34 @@ def changed_from_outside(x):
     return x
 
 
+class Named:
+    def __init__(self, height):
+        self.height = height
+
+
+def changed_by_name(x):
+    held = Named(x.max())
+    setattr(held, "height", 3)  # noqa: B010
+    if held.height > 2:
+        x = x + 1
+    return x
+
+
+class Replaced:
+    def __init__(self, width):
+        self.width = width
+
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, 3)
+
+
+def changed_while_set(x):
+    held = Replaced(x.max())
+    if held.width > 2:
+        x = x + 1
+    return x
+
+
 def up():
     return (torch.tensor([1.0, 2.0, 3.0]),)
 
@@ -51,4 +79,6 @@ def up():
 CASES = [
     ("NumbersOnly", [up]),
     ("changed_from_outside", [up]),
+    ("changed_by_name", [up]),
+    ("changed_while_set", [up]),
 ]
