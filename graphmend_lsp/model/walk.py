@@ -61,7 +61,7 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
                 todo.append(value)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=64)
 def own_nodes(node: ast.AST) -> tuple[ast.AST, ...]:
     """All nodes inside a function, those of functions and classes nested in it excluded, in no particular order.
 
