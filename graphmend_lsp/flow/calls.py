@@ -186,8 +186,9 @@ class Calls(Builtins):
         if not self.engine.is_record(cls):
             for value in arguments.all():
                 self.flow("call", value, node)
-            given, learns = (arguments.values, arguments.keywords), self.learns
-            made = self.engine.made(cls, *given, node, outside=learns) if arguments.exact else self.engine.instance(cls)
+            made = self.engine.instance(cls)
+            if arguments.exact:
+                made = self.engine.made(cls, arguments.values, arguments.keywords, node, outside=self.learns)
             self._run_constructor(cls, made, arguments, node)
             return made
         made = self._record_of(cls, arguments)

@@ -300,11 +300,7 @@ def _chooses(node: ast.expr, name: str, mask: str) -> bool:
     """``name[mask]`` of a mask that was compared with it, and ``~mask``: a truth of Python is used for neither."""
     if isinstance(node, ast.UnaryOp):
         return isinstance(node.op, ast.Invert)
-    return isinstance(node, ast.Subscript) and _is_name(node.slice, mask) and _named(node.value, name)
-
-
-def _named(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
+    return isinstance(node, ast.Subscript) and _is_name(node.slice, mask) and _is_name(node.value, name)
 
 
 def iterated_as_tensors(

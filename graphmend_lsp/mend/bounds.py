@@ -8,7 +8,7 @@ from collections.abc import Callable
 from graphmend_lsp.flow.values import Kind, Value
 from graphmend_lsp.mend.names import called_name
 from graphmend_lsp.model.module import FunctionInfo
-from graphmend_lsp.model.walk import own_nodes, walk
+from graphmend_lsp.model.walk import is_name, own_nodes, walk
 
 LEAST = 1e-8
 """A divisor from here on has a finite slope: its square divides any ordinary number."""
@@ -126,12 +126,8 @@ class Bounds:
 def _is_written(node: ast.AST, name: str) -> bool:
     """Whether a name's tensor is written in place."""
     if isinstance(node, ast.keyword):
-        return node.arg == "out" and _is(node.value, name)
+        return node.arg == "out" and is_name(node.value, name)
     if isinstance(node, ast.Attribute):
         method = node.attr.endswith("_") and not node.attr.endswith("__")
-        return (method or not isinstance(node.ctx, ast.Load)) and _is(node.value, name)
-    return isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load) and _is(node.value, name)
-
-
-def _is(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
+        return (method or not isinstance(node.ctx, ast.Load)) and is_name(node.value, name)
+    return isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load) and is_name(node.value, name)

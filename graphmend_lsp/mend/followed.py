@@ -65,6 +65,11 @@ class Followed(ABC):
             todo += [load for load in self._loads if load.id in new]
         return None
 
+    def _holder(self, node: ast.AST) -> ast.AST | None:
+        """What a node stands in; of an argument by keyword the call."""
+        parent = self._parents.get(id(node))
+        return self._parents.get(id(parent)) if isinstance(parent, ast.keyword) else parent
+
     @abstractmethod
     def _follow(self, node: ast.expr) -> tuple[ast.expr | None, set[str]]:
         """What is wrong with where a value goes, and the names that it gets."""
@@ -81,9 +86,7 @@ class Numbers(Followed):
 
     def _follow(self, node: ast.expr) -> tuple[ast.expr | None, set[str]]:
         while True:
-            parent = self._parents.get(id(node))
-            if isinstance(parent, ast.keyword):
-                parent = self._parents.get(id(parent))
+            parent = self._holder(node)
             if isinstance(parent, ast.stmt):
                 return self._given(parent, node)
             if isinstance(parent, ast.comprehension):
@@ -138,9 +141,7 @@ class Rows(Followed):
 
     def _follow(self, node: ast.expr) -> tuple[ast.expr | None, set[str]]:
         while True:
-            parent = self._parents.get(id(node))
-            if isinstance(parent, ast.keyword):
-                parent = self._parents.get(id(parent))
+            parent = self._holder(node)
             if isinstance(parent, ast.stmt):
                 return self._named(parent, node)
             if isinstance(parent, ast.Attribute):

@@ -17,7 +17,7 @@ from graphmend_lsp.mend.base import Draft, ExpressionReplacement, Site
 from graphmend_lsp.mend.numbers import Uses
 from graphmend_lsp.mend.scope import parameters, writes
 from graphmend_lsp.model.module import FunctionInfo
-from graphmend_lsp.model.walk import children, last_name, own_nodes, walk
+from graphmend_lsp.model.walk import children, is_name, last_name, own_nodes, walk
 
 ORDER = 4
 KIND = "list"
@@ -250,7 +250,7 @@ def _changes_list(facts: Facts, name: str, until: ast.Call | None, depth: int = 
     for node in own_nodes(facts.function.node):
         if not isinstance(node, ast.Call) or node is until or (until is not None and node.lineno > until.lineno):
             continue
-        if not any(_is(each, name) for each in (*node.args, *(keyword.value for keyword in node.keywords))):
+        if not any(is_name(each, name) for each in (*node.args, *(keyword.value for keyword in node.keywords))):
             continue
         callee = facts.calls.get(id(node))
         if callee is None:
@@ -259,7 +259,7 @@ def _changes_list(facts: Facts, name: str, until: ast.Call | None, depth: int = 
                 return True
             continue
         given = _arguments(node, callee.function)
-        passed = [parameter for parameter, value in given.items() if _is(value, name)]
+        passed = [parameter for parameter, value in given.items() if is_name(value, name)]
         if not passed or depth >= _MAX_CALLS or any(_writes(callee, parameter, depth) for parameter in passed):
             return True
     return False
@@ -278,10 +278,6 @@ def _writes(facts: Facts, name: str, depth: int) -> bool:
         if not read or not isinstance(node.ctx, ast.Load):
             return True
     return _changes_list(facts, name, None, depth + 1)
-
-
-def _is(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
 
 
 # -- functions and calls -------------------------------------------------------------------------------------

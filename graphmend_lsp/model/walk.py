@@ -87,6 +87,11 @@ def own_nodes(node: ast.AST) -> tuple[ast.AST, ...]:
     return tuple(found)
 
 
+def is_name(node: ast.AST, name: str) -> bool:
+    """Whether a node is nothing but this name."""
+    return isinstance(node, ast.Name) and node.id == name
+
+
 def last_name(node: ast.expr) -> str:
     """``c`` of ``a.b.c``, ``a`` of ``a``; empty for what is no name."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -187,7 +187,8 @@ class _Parts:
         buffer = self._buffers.get(path)
         if buffer is not None:
             return buffer[1].units
-        self.prepare((path,))
+        if path not in self._known:
+            self.prepare((path,))
         return self._known[path]
 
     def prepare(self, paths: Iterable[str]) -> None:
